@@ -28,10 +28,14 @@ char *arena_strndup(struct arena *arena, const char *text, size_t length);
 /* printf into the arena. */
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-char *arena_vprintf(struct arena *arena, const char *format, va_list arguments);
+char *arena_vprintf(struct arena *arena, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* Gives everything back; the arena is empty and usable again. */
 void arena_release(struct arena *arena);
+
+/* Ends the program as the functions above do; for those who allocate by other means. */
+_Noreturn void arena_out_of_memory(void);
 
 /* A growing array outside any arena: makes room for one more element of `size` bytes.
  * `*items` is malloc'ed, `*capacity` its length in elements; free with free(). */

@@ -48,7 +48,8 @@ bool json_is_object(const struct json *value);
 /* Visits an object's members in order: *iterator starts as NULL; false at the end. */
 bool json_next(const struct json *object, void **iterator, const char **key,
                const struct json **value);
-bool json_equal(const struct json *a, const struct json *b); /* order of keys does not count */
+/* The order of keys does not count. (Not json_equal: jansson exports that name.) */
+bool json_is_equal(const struct json *a, const struct json *b);
 
 /* ---- text ---- */
 /* Parses one JSON text; `name` is used in errors ("name:line:col: ..."). Duplicate keys, trailing

@@ -27,6 +27,7 @@ struct decision_point {
     struct interval gain;       /* from confirmation only; NaN where there was none */
     double p;                   /* one-sided; NaN where there was no confirmation */
     size_t pairs;               /* pairs of fresh launches behind gain and p */
+    const double *log_ratios;   /* pairs of them: log(default / choice) of each pair; or NULL */
     bool proven;                /* p below the level for one line, and gain.low > 0 */
     const char *reason;         /* why not, or why: one clause for people */
 };
