@@ -59,7 +59,8 @@ LIB_CPPFLAGS := $(call as_system,$(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/de
 LIBS         := $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) -lm -ldl
 
 ROOMS    := $(patsubst %/,%,$(wildcard src/*/))
-CPPFLAGS_ALL = -D_GNU_SOURCE $(addprefix -I,$(ROOMS)) -I$(B)/gen $(LIB_CPPFLAGS) $(CPPFLAGS)
+# uthash's own hash falls through cases, and clang warns of that where the macro is used.
+CPPFLAGS_ALL = -D_GNU_SOURCE -DHASH_FUNCTION=HASH_FNV $(addprefix -I,$(ROOMS)) -I$(B)/gen $(LIB_CPPFLAGS) $(CPPFLAGS)
 CFLAGS_ALL   = -std=c17 $(CFLAGS) -ffp-contract=off -pthread $(WARNINGS) $(SANFLAGS)
 COMPILE_FLAGS = $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -MF $@.d -MT $@
 COMPILE       = $(CC) $(COMPILE_FLAGS)
@@ -222,10 +223,11 @@ CMOCKA_FLAGS := $(call as_system,$(shell $(PKG_CONFIG) --cflags cmocka 2>/dev/nu
 CMOCKA_LIBS  := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
 TEST_COMPILE  = $(COMPILE) -Itests $(CMOCKA_FLAGS) $(LDFLAGS) -o $@
 TEST_LIBS     = $(B)/libccltune.a $(CMOCKA_LIBS) $(LIBS)
-# Open MPI refuses root and more ranks than cores unless told; these are its own switches for that.
+# Open MPI refuses root and more ranks than cores unless told, ASan a preload before its runtime.
 TEST_ENV = LC_ALL=C TZ=UTC CMOCKA_MESSAGE_OUTPUT=TAP CCLTUNE='$(CURDIR)/$(B)/ccltune' \
            BUILD='$(CURDIR)/$(B)' MPIEXEC='$(MPIEXEC)' OMPI_ALLOW_RUN_AS_ROOT=1 \
-           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+           $(if $(SAN),ASAN_OPTIONS=verify_asan_link_order=0:$(ASAN_OPTIONS))
 PROVE    = @$(TEST_ENV) perl tests/prove.pl
 FORMATTED = $(wildcard src/*.c src/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
 

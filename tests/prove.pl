@@ -22,7 +22,7 @@ sub command_of {
 
 $| = 1;
 my $harness = TAP::Harness->new(
-    {exec => \&command_of, failures => 1, errors => 1, timer => 1, color => -t STDOUT});
+    {exec => \&command_of, failures => 1, errors => 1, color => -t STDOUT});
 my ($passed, $failed, $skipped) = (0, 0, 0);
 $harness->callback(
     after_test => sub {
@@ -31,9 +31,7 @@ $harness->callback(
         $passed  += $parser->passed - $parser->skipped;
         $skipped += $parser->skipped || ($parser->skip_all ? 1 : 0);
         $failed  += $bad || ($parser->has_problems ? 1 : 0);
-        if ($parser->exit == 124 << 8 || $parser->exit == 124) {
-            print "# $job->[0]: stopped after its limit of $limit seconds\n";
-        }
+        print "# $job->[0]: stopped after its limit of $limit seconds\n" if $parser->exit == 124;
     });
 $harness->runtests(@tests) if @tests;
 print "$passed passed, $failed failed" . ($skipped ? ", $skipped skipped" : '') . "\n";

@@ -39,6 +39,10 @@ static void page_words(struct page *page, const char *text)
         }
         size_t spaces = strspn(text, " ");
         size_t length = strcspn(text + spaces, " \n");
+        if (length == 0) { /* spaces at the end of a line */
+            text += spaces;
+            continue;
+        }
         if (!line_start && page->column + spaces + length > PAGE_WIDTH) {
             page_break(page);
             spaces -= spaces > 0; /* the space that the break stands for */

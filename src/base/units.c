@@ -148,10 +148,10 @@ static int quantity_parse_bytes(const struct quantity *quantity, const char *tex
     double number, factor;
     if (quantity_scan(quantity, text, &number, &factor, error) != 0)
         return -1;
-    const char *after_digits = text + strspn(text, "0123456789");
-    if (*after_digits == 'e' || *after_digits == 'E')
+    const char *mantissa_end = text + strspn(text, "0123456789.");
+    if (*mantissa_end == 'e' || *mantissa_end == 'E')
         return quantity_error(quantity, text, error, "exponents are not understood here");
-    if (*after_digits == '.') {
+    if (text[strspn(text, "0123456789")] == '.') {
         if (factor <= 1)
             return quantity_error(quantity, text, error, "a fraction of a byte");
         if (number * factor >= 0x1p63)

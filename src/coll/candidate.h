@@ -15,11 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum setting_scope { /* from the cheapest to change to the dearest */
-    SCOPE_CALL,         /* compared interleaved in one job */
-    SCOPE_COMMUNICATOR, /* a new communicator in the same job */
-    SCOPE_PROCESS,      /* an environment variable: a fresh launch */
-    SCOPE_HOST
+enum setting_scope {                     /* from the cheapest to change to the dearest */
+                     SCOPE_CALL,         /* compared interleaved in one job */
+                     SCOPE_COMMUNICATOR, /* a new communicator in the same job */
+                     SCOPE_PROCESS,      /* an environment variable: a fresh launch */
+                     SCOPE_HOST
 };
 
 struct setting {
@@ -29,7 +29,8 @@ struct setting {
 };
 
 struct candidate {
-    const char *algorithm; /* for people and tables: "recursive_doubling"; "default" for the default */
+    const char
+        *algorithm; /* for people and tables: "recursive_doubling"; "default" for the default */
     const struct setting *settings;
     size_t nr_settings;
 };

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
-enum busbw { /* which factor, of n ranks */
-    BUSBW_TWICE, /* 2(n-1)/n */
-    BUSBW_ONCE,  /* (n-1)/n */
-    BUSBW_PLAIN  /* 1 */
+enum busbw {              /* which factor, of n ranks */
+             BUSBW_TWICE, /* 2(n-1)/n */
+             BUSBW_ONCE,  /* (n-1)/n */
+             BUSBW_PLAIN  /* 1 */
 };
 
 static const struct {

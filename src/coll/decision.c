@@ -45,7 +45,8 @@ static void fill_row_gain(const struct decision_table *table, struct decision_ro
         }
     }
     double lines = table->lines_tested ? (double)table->lines_tested : 1;
-    struct interval log_gain = stats_signed_rank_interval(means, pairs, 1 - 2 * table->alpha / lines);
+    struct interval log_gain =
+        stats_signed_rank_interval(means, pairs, 1 - 2 * table->alpha / lines);
     row->gain = (struct interval){expm1(log_gain.estimate), expm1(log_gain.low),
                                   expm1(log_gain.high), log_gain.level};
     free(means);

@@ -27,9 +27,9 @@ static struct json *interval_to_json(const struct interval *interval)
 
 static struct interval interval_from_json(const struct json *json)
 {
-    return (struct interval){
-        json_get_number(json, "estimate", NAN), json_get_number(json, "low", NAN),
-        json_get_number(json, "high", NAN), json_get_number(json, "level", NAN)};
+    return (struct interval){json_get_number(json, "estimate", NAN),
+                             json_get_number(json, "low", NAN), json_get_number(json, "high", NAN),
+                             json_get_number(json, "level", NAN)};
 }
 
 static struct json *point_to_json(const struct decision_point *point)

@@ -15,44 +15,58 @@ const char *const topo_link_class_names[] = {"cpu", "pcie", "nvlink", "network",
 #define NODE(member) offsetof(struct topo_node, member)
 #define LINK(member) offsetof(struct topo_link, member)
 
-#define FIELD_CORES  {"cores", NULL, TOPO_FIELD_CORES, NODE(cores), "none", NULL}
-#define FIELD_PCI    {"pci", NULL, TOPO_FIELD_TEXT, NODE(pci), "unknown", NULL}
-#define FIELD_DEVICE {"device", NULL, TOPO_FIELD_TEXT, NODE(device), "unknown", NULL}
-#define FIELD_MODEL  {"model", NULL, TOPO_FIELD_TEXT, NODE(model), "unknown", NULL}
+#define FIELD_CORES                                                                                \
+    {                                                                                              \
+        "cores", NULL, TOPO_FIELD_CORES, NODE(cores), "none", NULL, false                          \
+    }
+#define FIELD_PCI                                                                                  \
+    {                                                                                              \
+        "pci", NULL, TOPO_FIELD_TEXT, NODE(pci), "unknown", NULL, true                             \
+    }
+#define FIELD_DEVICE                                                                               \
+    {                                                                                              \
+        "device", NULL, TOPO_FIELD_TEXT, NODE(device), "unknown", NULL, true                       \
+    }
+#define FIELD_MODEL                                                                                \
+    {                                                                                              \
+        "model", NULL, TOPO_FIELD_TEXT, NODE(model), "unknown", NULL, false                        \
+    }
 
 const struct topo_section topo_sections[] = {
     [TOPO_SOCKET] = {"sockets", TOPO_SOCKET, {FIELD_MODEL, FIELD_CORES}},
     [TOPO_NUMA] = {"numa",
                    TOPO_NUMA,
                    {FIELD_CORES,
-                    {"memory", "memory_bytes", TOPO_FIELD_BYTES, NODE(bytes), "unknown", NULL}}},
+                    {"memory", "memory_bytes", TOPO_FIELD_BYTES, NODE(bytes), "unknown", NULL,
+                     false}}},
     [TOPO_CACHE] = {"caches",
                     TOPO_CACHE,
-                    {{"level", NULL, TOPO_FIELD_COUNT, NODE(level), NULL, NULL},
-                     {"size", "size_bytes", TOPO_FIELD_BYTES, NODE(bytes), "unknown", NULL},
+                    {{"level", NULL, TOPO_FIELD_COUNT, NODE(level), NULL, NULL, false},
+                     {"size", "size_bytes", TOPO_FIELD_BYTES, NODE(bytes), "unknown", NULL, false},
                      FIELD_CORES,
-                     {"shared_by", NULL, TOPO_FIELD_COUNT, NODE(shared_by), NULL, NULL}}},
+                     {"shared_by", NULL, TOPO_FIELD_COUNT, NODE(shared_by), NULL, NULL, false}}},
     [TOPO_PCIE_SWITCH] = {"pcie_switches", TOPO_PCIE_SWITCH, {FIELD_PCI, FIELD_DEVICE}},
     [TOPO_GPU] = {"gpus", TOPO_GPU, {FIELD_MODEL, FIELD_PCI, FIELD_DEVICE}},
     [TOPO_NVSWITCH] = {"nvswitches", TOPO_NVSWITCH, {FIELD_PCI, FIELD_DEVICE}},
-    [TOPO_NIC] = {"nics",
-                  TOPO_NIC,
-                  {{"name", NULL, TOPO_FIELD_TEXT, NODE(name), "unknown", NULL},
-                   {"kind", NULL, TOPO_FIELD_CHOICE, NODE(kind), "unknown", topo_nic_kind_names},
-                   {"speed", "speed_bytes_per_second", TOPO_FIELD_BANDWIDTH,
-                    NODE(bytes_per_second), "unknown", NULL},
-                   {"link", NULL, TOPO_FIELD_CHOICE, NODE(state), "unknown", topo_nic_state_names},
-                   {"rdma", NULL, TOPO_FIELD_TEXT, NODE(rdma), "none", NULL},
-                   FIELD_PCI,
-                   FIELD_DEVICE}},
+    [TOPO_NIC] =
+        {"nics",
+         TOPO_NIC,
+         {{"name", NULL, TOPO_FIELD_TEXT, NODE(name), "unknown", NULL, false},
+          {"kind", NULL, TOPO_FIELD_CHOICE, NODE(kind), "unknown", topo_nic_kind_names, false},
+          {"speed", "speed_bytes_per_second", TOPO_FIELD_BANDWIDTH, NODE(bytes_per_second),
+           "unknown", NULL, false},
+          {"link", NULL, TOPO_FIELD_CHOICE, NODE(state), "unknown", topo_nic_state_names, false},
+          {"rdma", NULL, TOPO_FIELD_TEXT, NODE(rdma), "none", NULL, true},
+          FIELD_PCI,
+          FIELD_DEVICE}},
 };
 
 const struct topo_field topo_link_fields[] = {
-    {"class", NULL, TOPO_FIELD_CHOICE, LINK(class), NULL, topo_link_class_names},
-    {"bandwidth", "bytes_per_second", TOPO_FIELD_BANDWIDTH, LINK(bytes_per_second), "unknown",
-     NULL},
-    {"latency", "seconds", TOPO_FIELD_SECONDS, LINK(seconds), "unknown", NULL},
-    {"lanes", NULL, TOPO_FIELD_COUNT, LINK(lanes), "unknown", NULL},
-    {"distance", NULL, TOPO_FIELD_NUMBER, LINK(distance), "unknown", NULL},
-    {NULL, NULL, TOPO_FIELD_TEXT, 0, NULL, NULL},
+    {"class", NULL, TOPO_FIELD_CHOICE, LINK(class), NULL, topo_link_class_names, false},
+    {"bandwidth", "bytes_per_second", TOPO_FIELD_BANDWIDTH, LINK(bytes_per_second), "unknown", NULL,
+     false},
+    {"latency", "seconds", TOPO_FIELD_SECONDS, LINK(seconds), "unknown", NULL, false},
+    {"lanes", NULL, TOPO_FIELD_COUNT, LINK(lanes), "unknown", NULL, true},
+    {"distance", NULL, TOPO_FIELD_NUMBER, LINK(distance), "unknown", NULL, true},
+    {NULL, NULL, TOPO_FIELD_TEXT, 0, NULL, NULL, false},
 };

@@ -1,5 +1,6 @@
 /* topo_field.h - the members of nodes and links as data: one table, read by the YAML reader, the
- * YAML writer and the JSON writer, so that none of them can forget a member. Private to src/topo. */
+ * YAML writer and the JSON writer, so that none of them can forget a member. Private to src/topo.
+ */
 #ifndef CCLTUNE_TOPO_FIELD_H
 #define CCLTUNE_TOPO_FIELD_H
 
@@ -23,6 +24,7 @@ struct topo_field {
     size_t offset;              /* in struct topo_node or struct topo_link */
     const char *absent;         /* how "no value" is written; NULL = the value is compulsory */
     const char *const *choices; /* TOPO_FIELD_CHOICE */
+    bool silent;                /* left out of files when absent */
 };
 
 #define TOPO_FIELDS_MAX 8

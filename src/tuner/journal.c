@@ -107,8 +107,8 @@ static int read_line(struct journal *journal, const char *text, size_t length, s
 }
 
 /* Reads all whole lines; *whole is their length in bytes. */
-static int read_all(struct journal *journal, const struct json *about, size_t *whole,
-                    size_t *lines, struct error *error)
+static int read_all(struct journal *journal, const struct json *about, size_t *whole, size_t *lines,
+                    struct error *error)
 {
     char *text;
     size_t length;
@@ -118,8 +118,8 @@ static int read_all(struct journal *journal, const struct json *about, size_t *w
     *whole = 0;
     *lines = 0;
     int result = 0;
-    for (char *end; !result && *whole < length &&
-                    (end = memchr(text + *whole, '\n', length - *whole));) {
+    for (char *end;
+         !result && *whole < length && (end = memchr(text + *whole, '\n', length - *whole));) {
         size_t line = (size_t)(end - text) - *whole;
         result = read_line(journal, text + *whole, line, ++*lines, about, error);
         *whole += line + 1;
@@ -137,8 +137,9 @@ static int append(struct journal *journal, const char *text, size_t length, stru
             continue;
         }
         if (written <= 0) {
-            return error_errno(error, errno, "writing the journal %s (what it held is safe; make "
-                                             "room and continue with --resume)",
+            return error_errno(error, errno,
+                               "writing the journal %s (what it held is safe; make "
+                               "room and continue with --resume)",
                                journal->path);
         }
         text += written;
@@ -193,8 +194,8 @@ static int open_file(struct journal *journal, const struct json *about, bool res
     return lines ? 0 : start_new(journal, about, error);
 }
 
-int journal_open(const char *path, const struct json *about, bool resume,
-                 struct journal **journal, struct error *error)
+int journal_open(const char *path, const struct json *about, bool resume, struct journal **journal,
+                 struct error *error)
 {
     struct journal *made = calloc(1, sizeof *made);
     if (!made || !(made->path = strdup(path))) {
@@ -209,8 +210,7 @@ int journal_open(const char *path, const struct json *about, bool resume,
 }
 
 static int write_batch(struct journal *journal, const struct trial *trials,
-                       const struct outcome *outcomes, size_t nr,
-                       struct error *error)
+                       const struct outcome *outcomes, size_t nr, struct error *error)
 {
     char *text = NULL;
     size_t length = 0;
@@ -254,9 +254,11 @@ static int run_remembered(struct oracle *oracle, const struct trial *trials, siz
             missing[nr_missing++] = trials[i];
         }
     }
-    /* Asked and written key by key, so that a long batch loses little when this process is killed. */
+    /* Asked and written key by key, so that a long batch loses little when this process is killed.
+     */
     for (size_t first = 0, end; first < nr_missing; first = end) {
-        for (end = first + 1; end < nr_missing && key_equal(&missing[end].key, &missing[first].key);) {
+        for (end = first + 1;
+             end < nr_missing && key_equal(&missing[end].key, &missing[first].key);) {
             end++;
         }
         if (journal->inner->run(journal->inner, missing + first, end - first, arena,

@@ -18,8 +18,8 @@ struct journal; /* opaque */
 /* Opens or makes `path`. With `resume` false an existing journal with measurements is an error that
  * names --resume. `about` (borrowed) is compared with the first line, key by key; a difference is
  * an error that names the key. */
-int journal_open(const char *path, const struct json *about, bool resume,
-                 struct journal **journal, struct error *error);
+int journal_open(const char *path, const struct json *about, bool resume, struct journal **journal,
+                 struct error *error);
 
 /* The oracle in front of `inner` (borrowed; closed by its owner). The journal must outlive it. */
 struct oracle journal_oracle(struct journal *journal, struct oracle *inner);

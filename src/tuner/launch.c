@@ -1,7 +1,7 @@
 /* launch.c - fork, exec, and an orderly end. */
 #include "launch.h"
 
-#include "link.h"
+#include "wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,8 +48,9 @@ int launch_split(const char *command, struct arena *arena, char ***words, size_t
     *words = list;
     *nr = count;
     if (count == 0) {
-        return error_set(error, EXIT_INPUT, "launch command: empty; expected such as "
-                                            "--launch 'mpiexec -n 8'");
+        return error_set(error, EXIT_INPUT,
+                         "launch command: empty; expected such as "
+                         "--launch 'mpiexec -n 8'");
     }
     return 0;
 }
@@ -142,8 +143,7 @@ static void take_output(struct launch *launch)
 {
     char piece[4096];
     ssize_t got;
-    while (launch->output_fd >= 0 &&
-           (got = read(launch->output_fd, piece, sizeof piece)) != -1) {
+    while (launch->output_fd >= 0 && (got = read(launch->output_fd, piece, sizeof piece)) != -1) {
         if (got == 0) {
             close(launch->output_fd);
             launch->output_fd = -1;
@@ -176,11 +176,11 @@ void launch_poll(struct launch *launch)
 
 static bool ends_within(struct launch *launch, double seconds)
 {
-    double deadline = link_now() + seconds;
+    double deadline = wire_now() + seconds;
     const struct timespec pause = {0, 2000000};
     for (;;) {
         launch_poll(launch);
-        if (launch->ended || link_now() > deadline) {
+        if (launch->ended || wire_now() > deadline) {
             return launch->ended;
         }
         nanosleep(&pause, NULL);

@@ -74,8 +74,10 @@ int outcome_from_json(const struct json *json, struct arena *arena, struct outco
     }
     read.nr = json_length(seconds);
     if (!known || (read.kind == OUTCOME_SAMPLES && read.nr == 0)) {
-        return error_set(error, EXIT_INPUT, "an outcome needs a known kind, and samples if it has "
-                                            "that kind; found '%s'", name);
+        return error_set(error, EXIT_INPUT,
+                         "an outcome needs a known kind, and samples if it has "
+                         "that kind; found '%s'",
+                         name);
     }
     read.samples = arena_alloc(arena, read.nr + 1, sizeof *read.samples);
     for (size_t i = 0; i < read.nr; i++) {

@@ -35,9 +35,9 @@ struct outcome {
     enum outcome_kind kind;
     double *samples; /* seconds, in the order taken; belongs to the arena of the batch */
     size_t nr;
-    double canary;       /* seconds of a fixed small exchange in the same launch; NaN = none */
-    double cost;         /* seconds of the whole cluster that it took */
-    const char *detail;  /* for people; "" if there is nothing to say */
+    double canary;      /* seconds of a fixed small exchange in the same launch; NaN = none */
+    double cost;        /* seconds of the whole cluster that it took */
+    const char *detail; /* for people; "" if there is nothing to say */
 };
 
 struct oracle {
@@ -47,9 +47,10 @@ struct oracle {
     /* seconds: one more sample costs its own time and this; a new communicator; a new launch */
     double price_call, price_communicator, price_launch;
 
-    /* Answers a batch: outcomes[i] belongs to trials[i], samples to `arena`. A trial that goes wrong
-     * is an outcome; -1 is for what ends the run (no launcher, interrupted: EXIT_STOPPED, disk full).
-     * Outcomes are then undefined, but whatever was measured is kept by who keeps (journal). */
+    /* Answers a batch: outcomes[i] belongs to trials[i], samples to `arena`. A trial that goes
+     * wrong is an outcome; -1 is for what ends the run (no launcher, interrupted: EXIT_STOPPED,
+     * disk full). Outcomes are then undefined, but whatever was measured is kept by who keeps
+     * (journal). */
     int (*run)(struct oracle *oracle, const struct trial *trials, size_t nr, struct arena *arena,
                struct outcome *outcomes, struct error *error);
     /* Ends jobs, closes files; the oracle is unusable afterwards. */

@@ -2,7 +2,7 @@
 #include "supervisor.h"
 
 #include "launch.h"
-#include "link.h"
+#include "wire.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,22 +10,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HELLO_SECONDS 60.0 /* a launch through a batch system may take its time */
-#define LAUNCH_TRIES 3     /* in a row without a hello */
-#define DEATHS_ALLOWED 1   /* running at one more death: quarantined */
+#define HELLO_SECONDS  60.0 /* a launch through a batch system may take its time */
+#define LAUNCH_TRIES   3    /* in a row without a hello */
+#define DEATHS_ALLOWED 1    /* running at one more death: quarantined */
 
 struct supervisor {
     struct supervisor_options options;
     struct arena arena;
     int listen_fd, port;
     struct launch launch;
-    struct link link;
-    bool up;             /* a job stands and has said hello */
-    uint32_t number;     /* its launch number */
+    struct wire link;
+    bool up;                      /* a job stands and has said hello */
+    uint32_t number;              /* its launch number */
     double heard, beat, progress; /* times of the last message, our last beat, the last step */
-    struct json *hello;  /* of the newest job */
+    struct json *hello;           /* of the newest job */
     struct json *first_hello;
-    double startup;      /* seconds from launch to hello of the newest job */
+    double startup; /* seconds from launch to hello of the newest job */
     unsigned launches;
 };
 
@@ -52,10 +52,10 @@ int supervisor_open(const struct supervisor_options *options, struct supervisor 
         abort();
     }
     made->options = *options;
-    made->link = LINK_CLOSED;
+    made->link = WIRE_CLOSED;
     made->launch.output_fd = -1;
     made->listen_fd = -1;
-    if (link_listen(&made->listen_fd, &made->port, error)) {
+    if (wire_listen(&made->listen_fd, &made->port, error)) {
         free(made);
         return -1;
     }
@@ -67,14 +67,14 @@ static void end_job(struct supervisor *supervisor, double grace)
 {
     struct json *bye = json_make_object();
     json_put_bool(bye, "bye", true);
-    if (link_send(&supervisor->link, bye) == 0) {
-        double deadline = link_now() + grace;
-        while (!supervisor->launch.ended && link_now() < deadline) {
+    if (wire_send(&supervisor->link, bye) == 0) {
+        double deadline = wire_now() + grace;
+        while (!supervisor->launch.ended && wire_now() < deadline) {
             launch_poll(&supervisor->launch);
             usleep(2000);
         }
     }
-    link_close(&supervisor->link);
+    wire_close(&supervisor->link);
     launch_stop(&supervisor->launch, 2);
     supervisor->up = false;
 }
@@ -86,24 +86,24 @@ static enum event wait_message(struct supervisor *supervisor, double patience,
 {
     for (;;) {
         struct error ignored = ERROR_NONE;
-        double now = link_now();
+        double now = wire_now();
         if (stop_wanted(supervisor)) {
             return EVENT_STOPPED;
         }
-        if (now - supervisor->beat >= LINK_BEAT_SECONDS) {
+        if (now - supervisor->beat >= WIRE_BEAT_SECONDS) {
             struct json *beat = json_make_object();
             json_put_bool(beat, "beat", true);
             supervisor->beat = now;
-            if (link_send(&supervisor->link, beat)) {
+            if (wire_send(&supervisor->link, beat)) {
                 return EVENT_DEATH;
             }
         }
         launch_poll(&supervisor->launch);
-        int got = link_receive(&supervisor->link, 0.25, message, &ignored);
+        int got = wire_receive(&supervisor->link, 0.25, message, &ignored);
         if (got < 0) {
             return EVENT_DEATH;
         }
-        now = link_now();
+        now = wire_now();
         if (got > 0) {
             supervisor->heard = now;
             if (!json_get(*message, "beat")) {
@@ -114,7 +114,8 @@ static enum event wait_message(struct supervisor *supervisor, double patience,
         } else if (supervisor->launch.ended) {
             return EVENT_DEATH;
         }
-        if (now - supervisor->heard > LINK_SILENCE_SECONDS || now - supervisor->progress > patience) {
+        if (now - supervisor->heard > WIRE_SILENCE_SECONDS ||
+            now - supervisor->progress > patience) {
             return EVENT_SILENCE;
         }
     }
@@ -165,12 +166,12 @@ static int fail_start(struct supervisor *supervisor, const char *what, struct er
 
 static int await_connection(struct supervisor *supervisor, const char *token, struct error *error)
 {
-    double deadline = link_now() + HELLO_SECONDS;
-    while (link_now() < deadline) {
+    double deadline = wire_now() + HELLO_SECONDS;
+    while (wire_now() < deadline) {
         if (stop_wanted(supervisor)) {
             return error_set(error, EXIT_STOPPED, "stopped");
         }
-        int got = link_accept(supervisor->listen_fd, token, &supervisor->link, error);
+        int got = wire_accept(supervisor->listen_fd, token, &supervisor->link, error);
         if (got) {
             return got < 0 ? -1 : 0;
         }
@@ -186,7 +187,7 @@ static int await_connection(struct supervisor *supervisor, const char *token, st
 static int await_hello(struct supervisor *supervisor, struct error *error)
 {
     struct json *message;
-    supervisor->heard = supervisor->beat = supervisor->progress = link_now();
+    supervisor->heard = supervisor->beat = supervisor->progress = wire_now();
     switch (wait_message(supervisor, HELLO_SECONDS, &message)) {
     case EVENT_MESSAGE:
         break;
@@ -220,11 +221,11 @@ static int start_once(struct supervisor *supervisor, uint32_t number,
     char token[33];
     char **words;
     struct arena arena = ARENA_EMPTY;
-    if (link_make_token(token, error)) {
+    if (wire_make_token(token, error)) {
         return -1;
     }
-    char *address = link_address(supervisor->port, token);
-    double begin = link_now();
+    char *address = wire_address(supervisor->port, token);
+    double begin = wire_now();
     int failed = job_words(supervisor, address, settings, &arena, &words, error) ||
                  launch_start(words, &supervisor->launch, error);
     free(address);
@@ -234,11 +235,11 @@ static int start_once(struct supervisor *supervisor, uint32_t number,
     }
     supervisor->launches++;
     if (await_connection(supervisor, token, error) || await_hello(supervisor, error)) {
-        link_close(&supervisor->link);
+        wire_close(&supervisor->link);
         launch_stop(&supervisor->launch, 2);
         return -1;
     }
-    supervisor->startup = link_now() - begin;
+    supervisor->startup = wire_now() - begin;
     supervisor->number = number;
     supervisor->up = true;
     return 0;
@@ -321,8 +322,8 @@ static int send_batch(struct supervisor *supervisor, struct batch *batch)
     json_put(message, "batch", list);
     json_put_integer(message, "seed", (int64_t)(supervisor->options.seed >> 1));
     batch->running = -1;
-    supervisor->progress = supervisor->heard = link_now();
-    return link_send(&supervisor->link, message);
+    supervisor->progress = supervisor->heard = wire_now();
+    return wire_send(&supervisor->link, message);
 }
 
 /* Whoever was running when the job died is a suspect, and quarantined the second time. */
@@ -376,9 +377,9 @@ static int converse(struct supervisor *supervisor, struct batch *batch, struct e
         } else if (json_get(message, "running")) {
             batch->running = json_get_integer(message, "running", -1);
         } else if (json_get(message, "error")) {
-            failed = error_set(error,
-                               (enum exit_status)json_get_integer(message, "status", EXIT_SYSTEM),
-                               "%s", json_get_text(message, "error", ""));
+            failed =
+                error_set(error, (enum exit_status)json_get_integer(message, "status", EXIT_SYSTEM),
+                          "%s", json_get_text(message, "error", ""));
         }
         json_free(message);
         if (failed || done) {
@@ -397,7 +398,7 @@ static int converse(struct supervisor *supervisor, struct batch *batch, struct e
                            launch_describe_end(&supervisor->launch, batch->arena));
     note(supervisor, detail);
     blame(batch, event == EVENT_SILENCE ? OUTCOME_HUNG : OUTCOME_CRASHED, detail);
-    link_close(&supervisor->link);
+    wire_close(&supervisor->link);
     launch_stop(&supervisor->launch, 2);
     supervisor->up = false;
     return 0;
@@ -460,7 +461,7 @@ void supervisor_close(struct supervisor *supervisor)
         end_job(supervisor, 5);
     }
     launch_stop(&supervisor->launch, 2);
-    link_close(&supervisor->link);
+    wire_close(&supervisor->link);
     close(supervisor->listen_fd);
     json_free(supervisor->hello);
     json_free(supervisor->first_hello);

@@ -1,7 +1,7 @@
 /* supervisor.h - the oracle that launches jobs: `mpiexec -n 8 ccltune-mpi job`, watches them,
  * restarts them after a hang or a crash, and never leaves one behind.
  *
- * No MPI here. Rank 0 of the job opens a connection back (link.h) and gets batches of trials over
+ * No MPI here. Rank 0 of the job opens a connection back (wire.h) and gets batches of trials over
  * it. Messages, one JSON object a line:
  *
  *   job -> supervisor   {"hello": {...}}              library, ranks, hosts, topology
@@ -26,7 +26,7 @@ struct supervisor_options {
     const char *library; /* "mpich": which runner the job opens */
     double timeout;      /* seconds without progress before a job counts as hung */
     uint64_t seed;
-    const volatile sig_atomic_t *stop; /* not 0: the user wants to stop; may be NULL */
+    const volatile sig_atomic_t *stop;             /* not 0: the user wants to stop; may be NULL */
     void (*note)(void *context, const char *text); /* restarts and the like; may be NULL */
     void *note_context;
 };
@@ -39,8 +39,7 @@ int supervisor_open(const struct supervisor_options *options, struct supervisor 
 
 /* What the standing job (launch 0, started if need be) said of itself; borrowed, valid until
  * supervisor_close. */
-int supervisor_hello(struct supervisor *supervisor, const struct json **hello,
-                     struct error *error);
+int supervisor_hello(struct supervisor *supervisor, const struct json **hello, struct error *error);
 
 /* Its oracle. All trials of one run() must have the same launch number; another number ends the job
  * and starts a fresh one with the trials' settings of scope process. */

@@ -1,84 +1,96 @@
-/* Stands in for libFuzzer where tests are run: hands each file of a corpus to a fuzz target once,
- * so that what once broke a parser is tried by every build, with any compiler, and takes no time.
- * Prints TAP, one test a file; a crash ends the program and so fails the test that was announced.
+/* replay.c - feeds stored inputs to a fuzz target, so that what was found stays mended.
+ *
+ * Linked with one fuzz_*.c in libFuzzer's place. Arguments: files and directories of files. Prints
+ * TAP; an input that brings the target down ends the program before its "ok".
  */
+#include "arena.h"
+#include "file.h"
+
 #include <dirent.h>
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum { INPUT_MOST = 64 << 20 };
+
+struct inputs {
+    void *paths; /* char *[] */
+    size_t nr, capacity;
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int is_input(const struct dirent *entry)
+static void add_path(struct inputs *inputs, char *path)
+{
+    array_grow(&inputs->paths, &inputs->capacity, inputs->nr, sizeof path);
+    ((char **)inputs->paths)[inputs->nr++] = path;
+}
+
+static int is_visible(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
 
-/* The file's bytes in a block of just that size, so that ASan sees a read past the end. */
-static uint8_t *read_input(const char *path, size_t *size)
+/* The files of a directory in order of name, or the file itself. */
+static int add_argument(struct inputs *inputs, const char *argument)
 {
-    FILE *file = fopen(path, "rb");
-    uint8_t *data = NULL;
-    long end = -1;
-
-    if (!file)
-        return NULL;
-    if (fseek(file, 0, SEEK_END) == 0 && (end = ftell(file)) >= 0) {
-        rewind(file);
-        data = malloc(end > 0 ? (size_t)end : 1);
-        if (data && fread(data, 1, (size_t)end, file) != (size_t)end) {
-            free(data);
-            data = NULL;
-        }
+    struct stat status;
+    struct dirent **entries = NULL;
+    if (stat(argument, &status) != 0 || !S_ISDIR(status.st_mode)) {
+        add_path(inputs, strdup(argument));
+        return 0;
     }
-    fclose(file);
-    *size = (size_t)end;
-    return data;
+    int nr = scandir(argument, &entries, is_visible, alphasort);
+    for (int i = 0; i < nr; i++) {
+        add_path(inputs, file_join(argument, entries[i]->d_name));
+        free(entries[i]);
+    }
+    free(entries);
+    if (nr <= 0) {
+        fprintf(stderr, "%s: no inputs in it\n", argument);
+    }
+    return nr > 0 ? 0 : -1;
 }
 
-static int replay(int number, const char *directory, const char *name)
+/* The input is copied to a block of its exact size: a sanitizer then sees a read past its end. */
+static int replay(const char *path, size_t number)
 {
-    char path[4096];
-    size_t size;
-    uint8_t *data;
-
-    snprintf(path, sizeof(path), "%s/%s", directory, name);
-    data = read_input(path, &size);
-    if (!data) {
-        printf("not ok %d - %s\n# cannot read it: %s\n", number, path, strerror(errno));
+    struct error error = ERROR_NONE;
+    char *text = NULL;
+    size_t length = 0;
+    if (file_read(path, INPUT_MOST, &text, &length, &error) != 0) {
+        printf("not ok %zu - %s # %s\n", number, path, error.message);
         return -1;
     }
+    uint8_t *data = malloc(length > 0 ? length : 1);
+    if (!data) {
+        arena_out_of_memory();
+    }
+    memcpy(data, text, length);
+    free(text);
     printf("# next: %s\n", path);
     fflush(stdout);
-    LLVMFuzzerTestOneInput(data, size);
+    LLVMFuzzerTestOneInput(data, length);
     free(data);
-    printf("ok %d - %s\n", number, path);
-    fflush(stdout);
+    printf("ok %zu - %s\n", number, path);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct dirent **entries = NULL;
-    int failed = 0;
-    int n;
-
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s CORPUS-FOLDER\n", argv[0]);
-        return 2;
+    struct inputs inputs = {0};
+    int result = argc > 1 ? 0 : -1;
+    for (int i = 1; i < argc; i++) {
+        result |= add_argument(&inputs, argv[i]);
     }
-    n = scandir(argv[1], &entries, is_input, alphasort);
-    if (n <= 0) {
-        printf("1..1\nnot ok 1 - %s holds no inputs\n", argv[1]);
-        return 1;
+    printf("1..%zu\n", inputs.nr);
+    for (size_t i = 0; i < inputs.nr; i++) {
+        char *path = ((char **)inputs.paths)[i];
+        result |= replay(path, i + 1);
+        free(path);
     }
-    printf("1..%d\n", n);
-    for (int i = 0; i < n; i++) {
-        failed |= replay(i + 1, argv[1], entries[i]->d_name) != 0;
-        free(entries[i]);
-    }
-    free(entries);
-    return failed;
+    free(inputs.paths);
+    return result == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

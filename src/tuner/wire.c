@@ -1,5 +1,5 @@
-/* link.c - lines of JSON over TCP. The token is the first line of whoever dials. */
-#include "link.h"
+/* wire.c - lines of JSON over TCP. The token is the first line of whoever dials. */
+#include "wire.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,17 +18,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_LIMIT ((size_t)256 << 20) /* no honest line comes near */
+#define LINE_LIMIT   ((size_t)256 << 20) /* no honest line comes near */
 #define TOKEN_DIGITS 32
 
-double link_now(void)
+double wire_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-int link_listen(int *listen_fd, int *port, struct error *error)
+int wire_listen(int *listen_fd, int *port, struct error *error)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
@@ -46,7 +46,7 @@ int link_listen(int *listen_fd, int *port, struct error *error)
     return 0;
 }
 
-int link_make_token(char token[33], struct error *error)
+int wire_make_token(char token[33], struct error *error)
 {
     unsigned char bytes[TOKEN_DIGITS / 2];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) {
@@ -58,7 +58,7 @@ int link_make_token(char token[33], struct error *error)
     return 0;
 }
 
-char *link_address(int port, const char *token)
+char *wire_address(int port, const char *token)
 {
     char host[256] = "";
     char *text = NULL;
@@ -126,7 +126,7 @@ static bool send_all(int fd, const char *text, size_t length)
         ssize_t sent = send(fd, text, length, MSG_NOSIGNAL);
         if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
             struct pollfd wait = {.fd = fd, .events = POLLOUT};
-            if (poll(&wait, 1, (int)(LINK_SILENCE_SECONDS * 1000)) == 0) {
+            if (poll(&wait, 1, (int)(WIRE_SILENCE_SECONDS * 1000)) == 0) {
                 return false;
             }
             continue;
@@ -140,7 +140,7 @@ static bool send_all(int fd, const char *text, size_t length)
     return true;
 }
 
-int link_dial(const char *report_to, struct link *link, struct error *error)
+int wire_dial(const char *report_to, struct wire *wire, struct error *error)
 {
     char *text = strdup(report_to), host[256] = "", line[TOKEN_DIGITS + 2];
     if (!text) {
@@ -182,11 +182,11 @@ int link_dial(const char *report_to, struct link *link, struct error *error)
                          (int)(strrchr(report_to, ':') - report_to), report_to);
     }
     set_no_delay(fd);
-    *link = (struct link){.fd = fd};
+    *wire = (struct wire){.fd = fd};
     return 0;
 }
 
-int link_accept(int listen_fd, const char *token, struct link *link, struct error *error)
+int wire_accept(int listen_fd, const char *token, struct wire *wire, struct error *error)
 {
     int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
@@ -197,8 +197,8 @@ int link_accept(int listen_fd, const char *token, struct link *link, struct erro
     }
     char shown[TOKEN_DIGITS + 1];
     size_t nr = 0;
-    double deadline = link_now() + 2;
-    while (nr < sizeof shown && link_now() < deadline) {
+    double deadline = wire_now() + 2;
+    while (nr < sizeof shown && wire_now() < deadline) {
         struct pollfd wait = {.fd = fd, .events = POLLIN};
         ssize_t got = 0;
         if (poll(&wait, 1, 100) == 1 && (got = recv(fd, shown + nr, sizeof shown - nr, 0)) <= 0) {
@@ -207,7 +207,8 @@ int link_accept(int listen_fd, const char *token, struct link *link, struct erro
         nr += (size_t)got;
     }
     unsigned char difference = nr != sizeof shown || shown[TOKEN_DIGITS] != '\n';
-    for (size_t i = 0; i < TOKEN_DIGITS && i < nr; i++) { /* as long for a wrong one as for a right */
+    for (size_t i = 0; i < TOKEN_DIGITS && i < nr;
+         i++) { /* as long for a wrong one as for a right */
         difference |= (unsigned char)(shown[i] ^ token[i]);
     }
     if (difference) {
@@ -215,71 +216,71 @@ int link_accept(int listen_fd, const char *token, struct link *link, struct erro
         return 0;
     }
     set_no_delay(fd);
-    *link = (struct link){.fd = fd};
+    *wire = (struct wire){.fd = fd};
     return 1;
 }
 
-int link_send(struct link *link, struct json *value)
+int wire_send(struct wire *wire, struct json *value)
 {
     char *text = json_to_text(value, 0);
     size_t length = strlen(text);
     text[length] = '\n'; /* the zero's place */
-    bool sent = link->fd >= 0 && send_all(link->fd, text, length + 1);
+    bool sent = wire->fd >= 0 && send_all(wire->fd, text, length + 1);
     free(text);
     json_free(value);
     return sent ? 0 : -1;
 }
 
-static int take_line(struct link *link, struct json **value, struct error *error)
+static int take_line(struct wire *wire, struct json **value, struct error *error)
 {
-    char *end = link->nr ? memchr(link->buffer, '\n', link->nr) : NULL;
+    char *end = wire->nr ? memchr(wire->buffer, '\n', wire->nr) : NULL;
     if (!end) {
         return 0;
     }
-    size_t length = (size_t)(end - link->buffer);
-    *value = json_parse(link->buffer, length, "the job's connection", error);
-    link->nr -= length + 1;
-    memmove(link->buffer, end + 1, link->nr);
+    size_t length = (size_t)(end - wire->buffer);
+    *value = json_parse(wire->buffer, length, "the job's connection", error);
+    wire->nr -= length + 1;
+    memmove(wire->buffer, end + 1, wire->nr);
     return *value ? 1 : -1;
 }
 
-int link_receive(struct link *link, double seconds, struct json **value, struct error *error)
+int wire_receive(struct wire *wire, double seconds, struct json **value, struct error *error)
 {
-    double deadline = link_now() + seconds;
+    double deadline = wire_now() + seconds;
     for (;;) {
-        int taken = take_line(link, value, error);
+        int taken = take_line(wire, value, error);
         if (taken) {
             return taken;
         }
-        double left = deadline - link_now();
-        struct pollfd wait = {.fd = link->fd, .events = POLLIN};
+        double left = deadline - wire_now();
+        struct pollfd wait = {.fd = wire->fd, .events = POLLIN};
         int ready = poll(&wait, 1, left > 0 ? (int)(left * 1000) + 1 : 0);
         if (ready == 0 || (ready < 0 && errno == EINTR)) {
             return 0;
         }
-        if (link->capacity - link->nr < 65536) {
-            link->capacity = link->capacity * 2 + 131072;
-            link->buffer = realloc(link->buffer, link->capacity);
-            if (!link->buffer || link->capacity > 4 * LINE_LIMIT) {
+        if (wire->capacity - wire->nr < 65536) {
+            wire->capacity = wire->capacity * 2 + 131072;
+            wire->buffer = realloc(wire->buffer, wire->capacity);
+            if (!wire->buffer || wire->capacity > 4 * LINE_LIMIT) {
                 return error_set(error, EXIT_SYSTEM, "the other side sent a line without an end");
             }
         }
-        ssize_t got = recv(link->fd, link->buffer + link->nr, link->capacity - link->nr, 0);
+        ssize_t got = recv(wire->fd, wire->buffer + wire->nr, wire->capacity - wire->nr, 0);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
             continue;
         }
         if (got <= 0) {
             return error_set(error, EXIT_SYSTEM, "the connection was closed by the other side");
         }
-        link->nr += (size_t)got;
+        wire->nr += (size_t)got;
     }
 }
 
-void link_close(struct link *link)
+void wire_close(struct wire *wire)
 {
-    if (link->fd >= 0) {
-        close(link->fd);
+    if (wire->fd >= 0) {
+        close(wire->fd);
     }
-    free(link->buffer);
-    *link = LINK_CLOSED;
+    free(wire->buffer);
+    *wire = WIRE_CLOSED;
 }
