@@ -60,7 +60,8 @@ LIBS         := $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) -lm -ldl
 
 ROOMS    := $(patsubst %/,%,$(wildcard src/*/))
 # uthash's own hash falls through cases, and clang warns of that where the macro is used.
-CPPFLAGS_ALL = -D_GNU_SOURCE -DHASH_FUNCTION=HASH_FNV $(addprefix -I,$(ROOMS)) -I$(B)/gen $(LIB_CPPFLAGS) $(CPPFLAGS)
+CPPFLAGS_ALL = -D_GNU_SOURCE -DHASH_FUNCTION=HASH_FNV $(addprefix -I,$(ROOMS)) -I$(B)/gen \
+               $(LIB_CPPFLAGS) $(CPPFLAGS)
 CFLAGS_ALL   = -std=c17 $(CFLAGS) -ffp-contract=off -pthread $(WARNINGS) $(SANFLAGS)
 COMPILE_FLAGS = $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -MF $@.d -MT $@
 COMPILE       = $(CC) $(COMPILE_FLAGS)
@@ -77,7 +78,8 @@ MPI_COMPILE   = $(MPI_CC) $(COMPILE_FLAGS) $(MPI_CPPFLAGS)
 
 # --- Files ---------------------------------------------------------------------------------------
 # ccltune-mpi is ccltune and these; what asks CCLTUNE_WITH_MPI is compiled once for each program.
-MPI_SRCS   := $(wildcard src/exec/*.c src/cmd/cmd_bench.c src/cmd/cmd_job.c)
+MPI_SRCS   := $(wildcard src/exec/*.c src/cmd/cmd_bench.c src/cmd/cmd_job.c src/cmd/job_*.c \
+                         src/cmd/cmd_tune_ranks.c)
 TWICE_SRCS := src/main.c $(wildcard src/cmd/commands.c)
 LIB_SRCS   := $(filter-out $(MPI_SRCS) $(TWICE_SRCS),$(wildcard src/*/*.c))
 
@@ -269,4 +271,5 @@ run-check-long: all $(UNITS) $(REPLAYS) $(MPI_NEEDS) $(LONGS)
         uninstall units run-check run-check-unit run-check-long FORCE
 FORCE:
 
--include $(addsuffix .d,$(LIB_OBJS) $(PLAIN_OBJS) $(MPI_OBJS) $(MPI_MAINS) $(UNITS) $(MPI_TESTS) $(LONGS))
+-include $(addsuffix .d,$(LIB_OBJS) $(PLAIN_OBJS) $(MPI_OBJS) $(MPI_MAINS))
+-include $(addsuffix .d,$(UNITS) $(MPI_TESTS) $(LONGS))

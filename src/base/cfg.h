@@ -2,8 +2,9 @@
  *
  * The only file that includes yaml.h is cfg.c. A document is loaded into a tree of nodes in one
  * arena. Refused with file:line:col, what was found, what was expected and the mend: duplicate
- * keys, aliases and anchors, tags, several documents, nesting over 64, files over 64 MiB, bytes that
- * are not UTF-8. A reader takes what it knows by key and then asks cfg_check_keys for the rest.
+ * keys, aliases and anchors, tags, several documents, nesting over 64, files over 64 MiB, bytes
+ * that are not UTF-8. A reader takes what it knows by key and then asks cfg_check_keys for the
+ * rest.
  */
 #ifndef CCLTUNE_CFG_H
 #define CCLTUNE_CFG_H

@@ -4,7 +4,8 @@
  *
  *     struct bench_options { uint64_t first; bool quiet; const char *file; };
  *     static const struct option_row rows[] = {
- *         {'b', "minbytes", OPTION_SIZE, "SIZE", "first size", offsetof(struct bench_options, first), "8"},
+ *         {'b', "minbytes", OPTION_SIZE, "SIZE", "first size", offsetof(struct bench_options,
+ * first), "8"},
  *         ...
  *         {0}};
  *
@@ -41,13 +42,13 @@ struct option_row {
     char short_name;  /* 0 = none */
     const char *name; /* long name without dashes; NULL = none */
     enum option_type type;
-    const char *argument; /* what --help calls the value; for OPTION_CHOICE "a|b|c" */
-    const char *help;     /* one sentence; '\n' starts a new line */
-    size_t offset;        /* of the value in the command's struct */
+    const char *argument;  /* what --help calls the value; for OPTION_CHOICE "a|b|c" */
+    const char *help;      /* one sentence; '\n' starts a new line */
+    size_t offset;         /* of the value in the command's struct */
     const char *otherwise; /* default as text; NULL = zero / NULL */
 };
 
-struct option_command { /* what --help says above and below the rows */
+struct option_command {   /* what --help says above and below the rows */
     const char *name;     /* "bench" */
     const char *usage;    /* "[options] [COLLECTIVE...]" */
     const char *summary;  /* one sentence */

@@ -22,9 +22,9 @@ struct table_column {
     const char *unit;  /* "(us)"; NULL = none */
     const char *group; /* heading over several columns ("out-of-place"); NULL = none */
     enum table_type type;
-    int width;         /* least width in text; columns grow to what they hold */
-    int digits;        /* decimals of a number in text and CSV; JSON keeps all digits */
-    double scale;      /* shown = value x scale (1e6 for us); 0 means 1 */
+    int width;    /* least width in text; columns grow to what they hold */
+    int digits;   /* decimals of a number in text and CSV; JSON keeps all digits */
+    double scale; /* shown = value x scale (1e6 for us); 0 means 1 */
 };
 
 struct table; /* opaque */

@@ -52,7 +52,7 @@ static void squeeze(const char *text, char *out, size_t capacity)
         }
     }
     out[nr] = 0;
-    if (!strncmp(out, "mpi", 3)) {
+    if (nr >= 3 && !memcmp(out, "mpi", 3)) {
         memmove(out, out + 3, nr - 2);
         nr -= 3;
     }

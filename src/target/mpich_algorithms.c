@@ -54,8 +54,8 @@ static const struct mpich_algorithm reduce_scatter_block[] = {
 
 static const struct mpich_algorithm bcast[] = {
     {"binomial", "MPIR_Bcast_intra_binomial", 0},
-    {"scatter_recursive_doubling_allgather", "MPIR_Bcast_intra_scatter_recursive_doubling_allgather",
-     0},
+    {"scatter_recursive_doubling_allgather",
+     "MPIR_Bcast_intra_scatter_recursive_doubling_allgather", 0},
     {"scatter_ring_allgather", "MPIR_Bcast_intra_scatter_ring_allgather", 0},
     {"smp", "MPIR_Bcast_intra_smp", MPICH_NEEDS_SEVERAL_HOSTS},
     {"nb", "MPIR_Bcast_allcomm_nb", 0},
@@ -77,26 +77,20 @@ static const struct mpich_algorithm alltoall[] = {
     {"nb", "MPIR_Alltoall_allcomm_nb", 0},
 };
 
-#define VARIABLE(upper) "MPIR_CVAR_" upper "_INTRA_ALGORITHM"
+#define ROW(lower, upper)                                                                          \
+    .name = #lower, .variable = "MPIR_CVAR_" upper "_INTRA_ALGORITHM", .algorithms = lower,        \
+    .nr_algorithms = LENGTH(lower)
 
-/* clang-format off */
 static const struct mpich_collective collectives[] = {
-    /*                                                                 total  node   commu. built  in place */
-    {COLL_ALLREDUCE, "allreduce", "Allreduce", VARIABLE("ALLREDUCE"),  false, false, true,  true,  false,
-     allreduce, LENGTH(allreduce)},
-    {COLL_ALL_GATHER, "allgather", "Allgather", VARIABLE("ALLGATHER"), true,  false, false, false, false,
-     allgather, LENGTH(allgather)},
-    {COLL_REDUCE_SCATTER, "reduce_scatter_block", "Reduce_scatter_block",
-     VARIABLE("REDUCE_SCATTER_BLOCK"),                                 true,  false, true,  false, false,
-     reduce_scatter_block, LENGTH(reduce_scatter_block)},
-    {COLL_BROADCAST, "bcast", "Bcast", VARIABLE("BCAST"),              false, true,  false, false, false,
-     bcast, LENGTH(bcast)},
-    {COLL_REDUCE, "reduce", "Reduce", VARIABLE("REDUCE"),              false, true,  true,  true,  false,
-     reduce, LENGTH(reduce)},
-    {COLL_ALL_TO_ALL, "alltoall", "Alltoall", VARIABLE("ALLTOALL"),    true,  false, false, false, true,
-     alltoall, LENGTH(alltoall)},
+    {COLL_ALLREDUCE, ROW(allreduce, "ALLREDUCE"), .asks_commutative = true, .asks_built_in = true},
+    {COLL_ALL_GATHER, ROW(allgather, "ALLGATHER"), .sized_by_total = true},
+    {COLL_REDUCE_SCATTER, ROW(reduce_scatter_block, "REDUCE_SCATTER_BLOCK"), .sized_by_total = true,
+     .asks_commutative = true},
+    {COLL_BROADCAST, ROW(bcast, "BCAST"), .on_node_comm = true},
+    {COLL_REDUCE, ROW(reduce, "REDUCE"), .on_node_comm = true, .asks_commutative = true,
+     .asks_built_in = true},
+    {COLL_ALL_TO_ALL, ROW(alltoall, "ALLTOALL"), .sized_by_total = true, .asks_in_place = true},
 };
-/* clang-format on */
 
 const struct mpich_collective *mpich_collective_find(enum collective collective)
 {

@@ -46,7 +46,6 @@ struct mpich_call {
 struct mpich_collective {
     enum collective collective;
     const char *name;     /* in selection files: "reduce_scatter_block" */
-    const char *title;    /* in algorithm names: "Reduce_scatter_block" */
     const char *variable; /* "MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM" */
     bool sized_by_total;  /* size key total_msg_size, else avg_msg_size; both equal our bytes */
     bool on_node_comm;    /* on one host it may be decided on MPICH's inner node communicator */

@@ -18,26 +18,38 @@ static const struct grammar {
 } grammars[MPICH_NR_PROPERTIES] = {
     [MPICH_COLLECTIVE] = {"collective", false, false, false, false, {NULL}, "=NAME"},
     [MPICH_ALGORITHM] = {"algorithm", false, false, false, false, {NULL}, "=MPIR_NAME"},
-    [MPICH_COMM_TYPE] = {"comm_type", false, false, false, true, {"intra", "inter"}, "=intra, =inter"},
-    [MPICH_COMM_SIZE] = {"comm_size", true, true, true, true, {"pow2", "node_comm_size"},
+    [MPICH_COMM_TYPE] =
+        {"comm_type", false, false, false, true, {"intra", "inter"}, "=intra, =inter"},
+    [MPICH_COMM_SIZE] = {"comm_size",
+                         true,
+                         true,
+                         true,
+                         true,
+                         {"pow2", "node_comm_size"},
                          "<N, <=N, =pow2, =node_comm_size, =any"},
-    [MPICH_COMM_HIERARCHY] = {"comm_hierarchy", true, false, false, true,
+    [MPICH_COMM_HIERARCHY] = {"comm_hierarchy",
+                              true,
+                              false,
+                              false,
+                              true,
                               {"parent", "node_roots", "node", "flat"},
                               "=parent, =node_roots, =node, =flat, =any"},
     [MPICH_COMM_AVG_PPN] = {"comm_avg_ppn", false, true, false, true, {NULL}, "<=N"},
-    [MPICH_NODE_CONSECUTIVE] = {"is_node_consecutive", false, false, false, true, {"yes", "no"},
-                                "=yes, =no"},
-    [MPICH_MULTI_THREADED] = {"is_multi_threaded", false, false, false, false, {"yes", "no"},
-                              "=yes, =no"},
+    [MPICH_NODE_CONSECUTIVE] =
+        {"is_node_consecutive", false, false, false, true, {"yes", "no"}, "=yes, =no"},
+    [MPICH_MULTI_THREADED] =
+        {"is_multi_threaded", false, false, false, false, {"yes", "no"}, "=yes, =no"},
     [MPICH_COUNT] = {"count", true, true, false, false, {NULL}, "<=N, <pow2, =any"},
     [MPICH_AVG_MSG_SIZE] = {"avg_msg_size", true, true, true, false, {NULL}, "<N, <=N, =any"},
     [MPICH_TOTAL_MSG_SIZE] = {"total_msg_size", true, true, true, false, {NULL}, "<N, <=N, =any"},
-    [MPICH_COMMUTATIVE] = {"is_commutative", false, false, false, false, {"yes", "no"}, "=yes, =no"},
-    [MPICH_OP_BUILT_IN] = {"is_op_built_in", false, false, false, false, {"yes", "no"}, "=yes, =no"},
-    [MPICH_SENDBUF_INPLACE] = {"is_sendbuf_inplace", false, false, false, false, {"yes", "no"},
-                               "=yes, =no"},
-    [MPICH_BLOCK_REGULAR] = {"is_block_regular", false, false, false, false, {"yes", "no"},
-                             "=yes, =no"},
+    [MPICH_COMMUTATIVE] =
+        {"is_commutative", false, false, false, false, {"yes", "no"}, "=yes, =no"},
+    [MPICH_OP_BUILT_IN] =
+        {"is_op_built_in", false, false, false, false, {"yes", "no"}, "=yes, =no"},
+    [MPICH_SENDBUF_INPLACE] =
+        {"is_sendbuf_inplace", false, false, false, false, {"yes", "no"}, "=yes, =no"},
+    [MPICH_BLOCK_REGULAR] =
+        {"is_block_regular", false, false, false, false, {"yes", "no"}, "=yes, =no"},
 };
 
 /* Copies without blanks; false when it is too long. */
@@ -168,10 +180,14 @@ bool mpich_condition_is_fixed(const struct mpich_condition *condition)
     return grammars[condition->property].fixed;
 }
 
-bool mpich_condition_is_binary(const struct mpich_condition *condition)
+unsigned mpich_condition_all_words(const struct mpich_condition *condition)
 {
     const struct grammar *grammar = &grammars[condition->property];
-    return condition->relation == MPICH_IS && grammar->words[0] && !grammar->any;
+    unsigned mask = 0;
+    for (int i = 0; grammar->words[i] && !grammar->at_most; i++) {
+        mask |= 1U << i;
+    }
+    return mask;
 }
 
 /* Of <=N, <N and count<pow2. */

@@ -73,8 +73,9 @@ int mpich_condition_parse(const char *key, struct mpich_condition *condition, st
  * communicator is made, as far as they come before any other. */
 bool mpich_condition_is_fixed(const struct mpich_condition *condition);
 
-/* May the property have the words yes and no, or intra and inter? *other gets the opposite word. */
-bool mpich_condition_is_binary(const struct mpich_condition *condition);
+/* All words of the condition's property as a mask of 1 << word, where siblings with all of them
+ * leave nothing (yes and no; intra and inter; the four hierarchies); else 0. */
+unsigned mpich_condition_all_words(const struct mpich_condition *condition);
 
 enum mpich_truth { MPICH_HOLDS, MPICH_FAILS, MPICH_UNKNOWN };
 

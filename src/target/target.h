@@ -26,6 +26,9 @@ struct library {
     bool spins;                /* a waiting rank burns its core */
 };
 
+/* Reads the "library" part of a job's hello; texts and trees are borrowed from it. */
+int library_from_json(const struct json *json, struct library *library, struct error *error);
+
 struct emitted_file {
     const char *name; /* "tuned.env" */
     const char *text; /* whole content; belongs to the arena */

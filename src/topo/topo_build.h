@@ -4,8 +4,10 @@
 
 #include "topo.h"
 
-/* More hardware threads, hosts or nodes than this in one host type are taken for a slip. */
+/* More than this in one file or host type is taken for a slip, and keeps work in bounds. */
 #define TOPO_THREADS_MAX 65536u
+#define TOPO_ROWS_MAX    16384u
+#define TOPO_HOSTS_MAX   1000000000u
 
 /* Room for one more element behind the `nr` that `items` holds; returns the (moved) array. */
 void *topo_grow(struct arena *arena, void *items, size_t nr, size_t size);

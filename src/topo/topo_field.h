@@ -12,7 +12,8 @@ enum topo_field_form {
     TOPO_FIELD_COUNT,     /* uint32_t; 0 is absent */
     TOPO_FIELD_CORES,     /* struct topo_cores; nr 0 is absent */
     TOPO_FIELD_CHOICE,    /* an enum by name */
-    TOPO_FIELD_BANDWIDTH, /* double bytes per second; NaN is absent */
+    TOPO_FIELD_BANDWIDTH, /* double bytes per second, written in GB/s; NaN is absent */
+    TOPO_FIELD_SPEED,     /* the same, written in Gb/s as networks are */
     TOPO_FIELD_SECONDS,   /* double; NaN is absent */
     TOPO_FIELD_NUMBER     /* double; NaN is absent */
 };

@@ -83,12 +83,12 @@ struct unit {
 
 typedef int parse_function(const char *text, double *value, struct error *error);
 
-/* "25 GB/s" in the first unit in which so many decimals parse back to exactly `value`. */
-static bool find_quantity(char *text, size_t size, double value, int decimals,
-                          const struct unit *units, parse_function *parse)
+/* "25 GB/s" with as few decimals as parse back to exactly `value`; false if none do. */
+static bool find_quantity(char *text, size_t size, double value, const struct unit *unit,
+                          parse_function *parse)
 {
     char number[NUMBER_TEXT];
-    for (const struct unit *unit = units; unit->name != NULL; unit++) {
+    for (int decimals = 0; decimals <= DECIMALS_MAX; decimals++) {
         double back;
         struct error ignored = ERROR_NONE;
         snprintf(text, size, "%s %s", number_format(value / unit->size, decimals, number),
@@ -100,22 +100,21 @@ static bool find_quantity(char *text, size_t size, double value, int decimals,
     return false;
 }
 
-/* With as few decimals as possible. */
+/* In the first unit that can say it; the last can say anything. */
 static void write_quantity(FILE *out, double value, const struct unit *units, parse_function *parse)
 {
     char text[NUMBER_TEXT + 8] = "";
-    for (int decimals = 0; decimals <= DECIMALS_MAX; decimals++) {
-        if (find_quantity(text, sizeof(text), value, decimals, units, parse)) {
+    for (const struct unit *unit = units; unit->name != NULL; unit++) {
+        if (find_quantity(text, sizeof(text), value, unit, parse)) {
             break;
         }
     }
     fputs(text, out);
 }
 
-static const struct unit bandwidth_units[] = {
-    {"Gb/s", 1e9 / 8}, {"GB/s", 1e9}, {"B/s", 1}, {NULL, 0}};
-static const struct unit time_units[] = {
-    {"us", 1e-6}, {"ns", 1e-9}, {"ms", 1e-3}, {"s", 1}, {NULL, 0}};
+static const struct unit bandwidth_units[] = {{"GB/s", 1e9}, {"B/s", 1}, {NULL, 0}};
+static const struct unit speed_units[] = {{"Gb/s", 1e9 / 8}, {"B/s", 1}, {NULL, 0}};
+static const struct unit time_units[] = {{"us", 1e-6}, {"ns", 1e-9}, {"s", 1}, {NULL, 0}};
 
 static void write_number(FILE *out, double value)
 {
@@ -130,26 +129,37 @@ static void write_number(FILE *out, double value)
     fputs(text, out);
 }
 
-/* Runs of neighbours in a list of numbers: 0-3, or "0-3,8" (in quotes, since a comma divides). */
+/* How many numbers from `start` on have the same distance, which goes to *step. A pair is a run
+ * only of neighbours. */
+static size_t find_run(const uint32_t *numbers, size_t nr, size_t start, uint32_t *step)
+{
+    *step = start + 1 < nr ? numbers[start + 1] - numbers[start] : 1;
+    size_t end = start + 1;
+    while (end < nr && numbers[end] > numbers[end - 1] &&
+           numbers[end] - numbers[end - 1] == *step) {
+        end++;
+    }
+    return end - start == 2 && *step > 1 ? 1 : end - start;
+}
+
+/* A list of numbers by runs as taskset takes them: 0-3, "0-62:2" (every second), "0-3,8"; in quotes
+ * where YAML could take comma or colon for its own. */
 static void write_runs(FILE *out, const uint32_t *numbers, size_t nr)
 {
-    size_t run = 1;
-    while (run < nr && numbers[run] == numbers[run - 1] + 1) {
-        run++;
-    }
-    bool one_run = run == nr;
-    fputs(one_run ? "" : "\"", out);
-    for (size_t i = 0, end; i < nr; i = end) {
-        end = i + 1;
-        while (end < nr && numbers[end] == numbers[end - 1] + 1) {
-            end++;
-        }
+    uint32_t step;
+    const char *quote = find_run(numbers, nr, 0, &step) == nr && step == 1 ? "" : "\"";
+    fputs(quote, out);
+    for (size_t i = 0, run; i < nr; i += run) {
+        run = find_run(numbers, nr, i, &step);
         fprintf(out, "%s%u", i > 0 ? "," : "", numbers[i]);
-        if (end - i > 1) {
-            fprintf(out, "-%u", numbers[end - 1]);
+        if (run > 1) {
+            fprintf(out, "-%u", numbers[i + run - 1]);
+        }
+        if (run > 1 && step > 1) {
+            fprintf(out, ":%u", step);
         }
     }
-    fputs(one_run ? "" : "\"", out);
+    fputs(quote, out);
 }
 
 /* ---- members by table ---- */
@@ -168,6 +178,7 @@ static bool field_is_absent(const struct topo_field *field, const void *value)
     case TOPO_FIELD_CHOICE:
         return false;
     case TOPO_FIELD_BANDWIDTH:
+    case TOPO_FIELD_SPEED:
     case TOPO_FIELD_SECONDS:
     case TOPO_FIELD_NUMBER:
         return isnan(*(const double *)value);
@@ -199,6 +210,9 @@ static void write_value(FILE *out, const struct topo_field *field, const void *v
         break;
     case TOPO_FIELD_BANDWIDTH:
         write_quantity(out, *(const double *)value, bandwidth_units, units_parse_bandwidth);
+        break;
+    case TOPO_FIELD_SPEED:
+        write_quantity(out, *(const double *)value, speed_units, units_parse_bandwidth);
         break;
     case TOPO_FIELD_SECONDS:
         write_quantity(out, *(const double *)value, time_units, units_parse_duration);

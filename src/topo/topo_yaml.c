@@ -34,11 +34,15 @@
 int topo_yaml_expect_list(const struct topo_yaml *reader, const struct cfg_node *node,
                           const char *form)
 {
-    if (node->type == CFG_LIST) {
-        return 0;
+    if (node->type != CFG_LIST) {
+        return cfg_error(node, reader->error,
+                         "%s: expected a list with one row for each, such as %s", node->key, form);
     }
-    return cfg_error(node, reader->error, "%s: expected a list with one row for each, such as %s",
-                     node->key, form);
+    if (node->nr > TOPO_ROWS_MAX) {
+        return cfg_error(node, reader->error, "%s: expected at most %u rows, found %zu", node->key,
+                         TOPO_ROWS_MAX, node->nr);
+    }
+    return 0;
 }
 
 /* ---- nodes ---- */
@@ -228,10 +232,10 @@ static int read_host_type(const struct topo_yaml *reader, const struct cfg_node 
 static int read_types(struct arena *arena, const struct cfg_node *map, struct topo *topo,
                       struct error *error)
 {
-    if (map->type != CFG_MAP || map->nr == 0) {
-        return cfg_error(map, error,
-                         "types: expected host types by name, as in 'types: {local: "
-                         "{...}}'");
+    if (map->type != CFG_MAP || map->nr == 0 || map->nr > TOPO_ROWS_MAX) {
+        return cfg_error(
+            map, error, "types: expected 1 to %u host types by name, as in 'types: {local: {...}}'",
+            TOPO_ROWS_MAX);
     }
     topo->types = arena_alloc(arena, map->nr, sizeof(*topo->types));
     for (size_t i = 0; i < map->nr; i++) {
@@ -261,8 +265,9 @@ static int read_hosts_row(const struct cfg_node *row, const struct topo *topo,
     if (cfg_read_text(type, &name, error) || cfg_read_count(count, &hosts->count, error)) {
         return -1;
     }
-    if (hosts->count == 0) {
-        return cfg_error(count, error, "count: expected at least 1, found 0; leave the row out");
+    if (hosts->count == 0 || hosts->count > TOPO_HOSTS_MAX) {
+        return cfg_error(count, error, "count: expected 1 to %u hosts, found %s", TOPO_HOSTS_MAX,
+                         count->text);
     }
     for (size_t i = 0; i < topo->nr_types; i++) {
         if (strcmp(topo->types[i].name, name) == 0) {
@@ -271,16 +276,17 @@ static int read_hosts_row(const struct cfg_node *row, const struct topo *topo,
         }
     }
     return cfg_error(type, error,
-                     "the host type '%.60s' is not described under 'types' (there: "
-                     "'%.60s'%s)",
+                     "the host type '%.60s' is not described under 'types' (there: '%.60s'%s)",
                      name, topo->types[0].name, topo->nr_types > 1 ? ", ..." : "");
 }
 
 static int read_hosts(struct arena *arena, const struct cfg_node *list, struct topo *topo,
                       struct error *error)
 {
-    if (list->type != CFG_LIST || list->nr == 0) {
-        return cfg_error(list, error, "hosts: expected a list such as '- {type: local, count: 1}'");
+    if (list->type != CFG_LIST || list->nr == 0 || list->nr > TOPO_ROWS_MAX) {
+        return cfg_error(list, error,
+                         "hosts: expected 1 to %u rows such as '- {type: local, count: 1}'",
+                         TOPO_ROWS_MAX);
     }
     topo->hosts = arena_alloc(arena, list->nr, sizeof(*topo->hosts));
     topo->nr_hosts = list->nr;

@@ -56,28 +56,42 @@ int topo_yaml_range(const struct topo_yaml *reader, const struct cfg_node *node,
     return 0;
 }
 
-/* A list of CPU numbers, "0-3,8,10-11": at most `room` of them into `cpus`. */
+/* The ":2" behind a range, where there is one. */
+static bool parse_step(const char **text, uint32_t *step)
+{
+    *step = 1;
+    if (**text != ':') {
+        return true;
+    }
+    (*text)++;
+    return topo_yaml_number(text, step) && *step > 0;
+}
+
+/* A list of CPU numbers, "0-3,8,10-30:2": at most `room` of them into `cpus`. */
 static int read_cpus(const struct topo_yaml *reader, const struct cfg_node *node, uint32_t *cpus,
                      size_t room, size_t *nr)
 {
     const char *text;
-    uint32_t first, last;
+    uint32_t first, last, step;
     if (cfg_read_text(node, &text, reader->error)) {
         return -1;
     }
     *nr = 0;
     for (const char *rest = text;; rest++) {
-        if (!parse_range(&rest, &first, &last) || (*rest != ',' && *rest != '\0')) {
-            return cfg_error(node, reader->error,
-                             "expected a list of CPU numbers below %u such as 0-3,8, found '%.40s'",
-                             TOPO_THREADS_MAX, text);
+        if (!parse_range(&rest, &first, &last) || !parse_step(&rest, &step) ||
+            (*rest != ',' && *rest != '\0')) {
+            return cfg_error(
+                node, reader->error,
+                "expected CPU numbers below %u such as 0-3 or \"0-3,8\" or \"0-62:2\", "
+                "found '%.40s'",
+                TOPO_THREADS_MAX, text);
         }
-        if (last - first + 1 > room - *nr) {
+        if ((last - first) / step + 1 > room - *nr) {
             return cfg_error(node, reader->error,
                              "the list '%.40s' names more CPUs than the %zu expected here", text,
                              room);
         }
-        for (uint32_t cpu = first; cpu <= last; cpu++) {
+        for (uint32_t cpu = first; cpu <= last; cpu += step) {
             cpus[(*nr)++] = cpu;
         }
         if (*rest == '\0') {

@@ -45,6 +45,7 @@ static const struct {
     const char *expected;
 } doubles[] = {
     [TOPO_FIELD_BANDWIDTH] = {cfg_read_bandwidth, 1, 1e18, "from 1 B/s to 10^18 B/s"},
+    [TOPO_FIELD_SPEED] = {cfg_read_bandwidth, 1, 1e18, "from 1 B/s to 10^18 B/s"},
     [TOPO_FIELD_SECONDS] = {cfg_read_duration, 1e-12, 1e3, "from 0.001 ns to 1000 s"},
     [TOPO_FIELD_NUMBER] = {cfg_read_number, 1e-3, 1e6, "from 0.001 to 1000000"},
 };
@@ -83,6 +84,7 @@ int topo_yaml_field(const struct topo_yaml *reader, const struct topo_field *fie
     case TOPO_FIELD_CHOICE:
         return read_choice(reader, field, node, target);
     case TOPO_FIELD_BANDWIDTH:
+    case TOPO_FIELD_SPEED:
     case TOPO_FIELD_SECONDS:
     case TOPO_FIELD_NUMBER:
         return read_double(reader, field, node, target);
