@@ -115,7 +115,7 @@ static int tune_here(struct exec *exec, const struct tune_options *options,
                                 .noise = 0.1,
                                 .price_call = 1e-6,
                                 .price_communicator = 1e-3,
-                                .price_launch = 1,
+                                .price_launch = 0.2, /* a local launch, generously */
                                 .run = run_ranks,
                                 .close = close_ranks,
                                 .state = &ranks};

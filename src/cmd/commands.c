@@ -16,8 +16,11 @@
 
 const struct command commands[] = {
     {"topo", "what machine is this (or does this file describe)?", MPI_NEVER, false, cmd_topo},
+    {"bench", "time collectives on real ranks, in nccl-tests' table", MPI_REQUIRED, false,
+     WITH_MPI(cmd_bench)},
     {"tune", "find, prove and write the settings that make collectives fastest here", MPI_OPTIONAL,
      false, TUNE},
+    {"verify", "measure again what a tuned directory promises", MPI_NEVER, false, cmd_verify},
     {"help", "this page, or a command's: ccltune help tune", MPI_NEVER, false, cmd_help},
     {"version", "version, and what this build found", MPI_NEVER, false, cmd_version},
     {"job", "the launched side of tune and verify (started by them)", MPI_REQUIRED, true,

@@ -36,7 +36,10 @@ static int check_launcher(int ranks, struct error *error)
         bool is_step = i < 2 || getenv("SLURM_PROCID"); /* a batch script has NTASKS, no PROCID */
         if (promised > 1 && ranks == 1 && is_step) {
             MPI_Get_library_version(library, &length);
-            library[strcspn(library, "\n\t")] = 0;
+            library[strcspn(library, "\n,")] = 0;
+            for (char *tab; (tab = strchr(library, '\t'));) {
+                *tab = ' ';
+            }
             bool mpich = strstr(library, "MPICH") != NULL;
             return error_set(error, EXIT_ABSENT,
                              "launched by %s, which says %d ranks (%s), but this program is built "

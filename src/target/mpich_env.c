@@ -55,7 +55,7 @@ static void put_evidence(FILE *out, const struct decision_table *table)
     fprintf(out, "# %-14s %s", "evidence:", words[table->evidence]);
     if (table->pairs > 0) {
         fprintf(out,
-                "; %zu sizes confirmed in %zu pairs of fresh launches; chance of any false line in "
+                "; %zu sizes tested in %zu pairs of fresh launches; chance of any false line in "
                 "this file at most %g %%",
                 table->lines_tested, table->pairs, 100 * table->alpha);
     }
@@ -68,9 +68,11 @@ static void put_evidence(FILE *out, const struct decision_table *table)
 static void put_head(FILE *out, const struct mpich_emission *emission)
 {
     const struct decision_table *table = emission->table;
-    fputs("# MPICH settings that were faster here than what was in force.\n"
-          "# Use:  source tuned.env   (before mpiexec, on the host where it is started)\n"
-          "# Undo: unset " MPICH_FILE_VARIABLE "\n#\n",
+    fputs(emission->nr_rows_in > 0
+              ? "# MPICH settings that were faster here than what was in force.\n"
+                "# Use:  source tuned.env   (before mpiexec, on the host where it is started)\n"
+                "# Undo: unset " MPICH_FILE_VARIABLE "\n#\n"
+              : "# MPICH settings: none. What was in force stays so.\n#\n",
           out);
     put_field(out, "made by:", table->tool_version);
     put_field(out, "date:", table->date);

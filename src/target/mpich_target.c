@@ -98,6 +98,20 @@ static int mpich_candidates(const struct library *library, const struct key *key
     return 0;
 }
 
+/* The default's own algorithm, forced like any candidate. */
+static struct candidate mpich_race_reference(const struct library *library, const struct key *key,
+                                             struct arena *arena)
+{
+    const struct mpich_collective *collective = mpich_collective_find(key->collective);
+    const char *name = mpich_default_choice(library, key, arena);
+    if (!collective || !name || !library_knows(library, collective, name)) {
+        return candidate_default;
+    }
+    struct setting *setting = arena_alloc(arena, 1, sizeof *setting);
+    *setting = (struct setting){collective->variable, name, SCOPE_CALL};
+    return (struct candidate){"default", setting, 1};
+}
+
 static int mpich_load_settings(const char *directory, struct arena *arena,
                                struct candidate *candidate, struct error *error)
 {
@@ -132,6 +146,7 @@ const struct target target_mpich = {
     .what = "MPICH's algorithm of each collective, by size and group",
     .candidates = mpich_candidates,
     .default_choice = mpich_default_choice,
+    .race_reference = mpich_race_reference,
     .emit = mpich_emit,
     .load_settings = mpich_load_settings,
 };

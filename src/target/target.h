@@ -47,6 +47,13 @@ struct target {
     const char *(*default_choice)(const struct library *library, const struct key *key,
                                   struct arena *arena);
 
+    /* What the race compares the candidates with: the default's own choice, asked for in the way
+     * candidates are (a forced algorithm skips the library's search for one, some 20 ns, which the
+     * emitted files do not). The plain default where that is not known. May be NULL: always that.
+     */
+    struct candidate (*race_reference)(const struct library *library, const struct key *key,
+                                       struct arena *arena);
+
     /* The files a user takes away for the table's rows. `directory` is where they will lie (paths
      * inside tuned.env are absolute). */
     int (*emit)(const struct library *library, const struct decision_table *table,

@@ -124,7 +124,8 @@ struct topo {
 
 /* This machine through hwloc: one host of one type "local". Works with whatever is visible (in a
  * container, without /sys); only hwloc itself failing is an error (EXIT_SYSTEM). hwloc's variables
- * HWLOC_XMLFILE, HWLOC_SYNTHETIC and HWLOC_FSROOT put another machine in its place. */
+ * HWLOC_XMLFILE, HWLOC_SYNTHETIC and HWLOC_FSROOT put another machine in its place (EXIT_INPUT
+ * where they cannot). */
 int topo_load_local(struct arena *arena, struct topo *topo, struct error *error);
 
 /* A topology file of any known form, or this machine for the word "local". *topo is untouched on

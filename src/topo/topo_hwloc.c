@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <hwloc.h>
 
@@ -385,6 +386,10 @@ static void add_what_only_this_system_knows(struct reading *reading)
                       "another machine; speed and state of NICs are not known");
         return;
     }
+    if (access("/sys/class/net", F_OK) != 0) {
+        topo_add_note(reading->arena, reading->topo,
+                      "/sys is not visible here; without it NICs, GPUs and memory are not known");
+    }
     topo_sysfs_add_nics(reading->arena, reading->type, "");
     reading->type->quota_cpus = topo_sysfs_cpu_quota("");
 }
@@ -424,6 +429,25 @@ static int load_hwloc(hwloc_topology_t *hwloc)
     return 0;
 }
 
+/* hwloc passes silently to this machine when it cannot use what a variable asks for. */
+static int check_variables(hwloc_topology_t hwloc, struct error *error)
+{
+    static const char *const variables[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC"};
+    if (!hwloc_topology_is_thissystem(hwloc) || getenv("HWLOC_THISSYSTEM") != NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+        const char *value = getenv(variables[i]);
+        if (value != NULL && value[0] != '\0') {
+            return error_set(error, EXIT_INPUT,
+                             "hwloc cannot use %s='%.200s', expected the description of a machine; "
+                             "mend it, or unset it to see this machine",
+                             variables[i], value);
+        }
+    }
+    return 0;
+}
+
 int topo_load_local(struct arena *arena, struct topo *topo, struct error *error)
 {
     hwloc_topology_t hwloc;
@@ -431,6 +455,10 @@ int topo_load_local(struct arena *arena, struct topo *topo, struct error *error)
         return error_errno(error, errno,
                            "hwloc could not describe this machine; check that HWLOC_XMLFILE, "
                            "HWLOC_SYNTHETIC and HWLOC_FSROOT are unset or right");
+    }
+    if (check_variables(hwloc, error) != 0) {
+        hwloc_topology_destroy(hwloc);
+        return -1;
     }
     struct topo local = {.nr_types = 1, .nr_hosts = 1};
     local.types = arena_alloc(arena, 1, sizeof(*local.types));

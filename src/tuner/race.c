@@ -32,7 +32,9 @@ static int prepare(const struct tune_request *request, const struct key *key, st
     }
     *entry = (struct race_entry){.key = key, .nr = nr + 1, .settled = nr == 0};
     entry->candidates = arena_alloc(arena, nr + 1, sizeof *entry->candidates);
-    entry->candidates[0] = candidate_default;
+    entry->candidates[0] = request->target->race_reference
+                               ? request->target->race_reference(request->library, key, arena)
+                               : candidate_default;
     if (nr) {
         memcpy(entry->candidates + 1, list, nr * sizeof *list);
     }

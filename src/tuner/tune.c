@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define SAMPLES_CONFIRM 20u
-#define SPARE_PAIRS     2 /* over the fewest that can pass: one unlucky pair must not cost a line */
+#define SPARE_PAIRS     3 /* over the fewest that can pass: one unlucky pair must not cost a line */
 #define FEWEST_PAIRS    10 /* intervals from fewer are too wide to be of use */
+#define MOST_PAIRS      30 /* more would narrow intervals by little */
 
 struct session { /* one tune_run */
     const struct tune_request *request;
@@ -38,7 +39,7 @@ static void make_points(struct session *session)
             request->target->default_choice(request->library, entry->key, &table->arena);
         *point = (struct decision_point){
             .key = *entry->key,
-            .choice = entry->candidates[winner],
+            .choice = winner ? entry->candidates[winner] : candidate_default,
             .default_choice = name,
             .default_seconds = NAN,
             .choice_seconds = NAN,
@@ -62,6 +63,7 @@ static double race_gain(const struct decision_point *point)
     return point->default_seconds / point->choice_seconds - 1;
 }
 
+/* The fewest pairs for so many lines. */
 static size_t pairs_for(const struct session *session, size_t lines)
 {
     size_t pairs = stats_pairs_needed(lines, session->request->alpha) + SPARE_PAIRS;
@@ -166,6 +168,19 @@ static void decide_point(struct session *session, const struct confirm_pairs *pa
                                   : "faster in the race; fresh launches did not confirm it";
 }
 
+/* As many pairs as the budget has room for: settled before the first, so that nothing seen on the
+ * way can end the confirmation early. */
+static size_t pairs_affordable(const struct session *session)
+{
+    double left = session->request->budget - session->spent;
+    double pairs = floor(left / price_pair(session));
+    size_t fewest = pairs_for(session, session->nr_proposed);
+    if (pairs < (double)fewest) {
+        return fewest;
+    }
+    return pairs < MOST_PAIRS ? (size_t)pairs : fewest > MOST_PAIRS ? fewest : MOST_PAIRS;
+}
+
 static int confirm(struct session *session, struct error *error)
 {
     const struct tune_request *request = session->request;
@@ -177,9 +192,9 @@ static int confirm(struct session *session, struct error *error)
         keys[i] = session->table->points[session->proposed[i]].key;
     }
     if (write_proposal(session, &with, error) ||
-        confirm_run(session->oracle, keys, session->nr_proposed, &with,
-                    pairs_for(session, session->nr_proposed), SAMPLES_CONFIRM, &launch,
-                    request->progress, "confirm", &session->arena, &pairs, error)) {
+        confirm_run(session->oracle, keys, session->nr_proposed, &with, pairs_affordable(session),
+                    SAMPLES_CONFIRM, &launch, request->progress, "confirm", &session->arena, &pairs,
+                    error)) {
         return -1;
     }
     session->table->pairs = pairs.pairs;
