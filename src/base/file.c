@@ -20,23 +20,26 @@
 
 enum { READ_STEP = 1 << 16, TEMPORARY_ATTEMPTS = 1000 };
 
-/* What the user can do about a failure; the others are the system's (EXIT_SYSTEM). */
+/* What the user can do about a failure, and whose it is: a path that is wrong is the user's, a
+ * place that cannot be written is the system's, as are all others. */
 static const struct mend {
     int errno_value;
-    enum exit_status status;
+    enum exit_status reading, writing;
     const char *text;
 } mends[] = {
-    {ENOENT, EXIT_INPUT, "check the spelling of the path"},
-    {ENOTDIR, EXIT_INPUT, "a part of the path is a file, not a directory; check the path"},
-    {EISDIR, EXIT_INPUT, "give the name of a file"},
-    {EACCES, EXIT_INPUT, "ask its owner for the right, or choose another place"},
-    {EPERM, EXIT_INPUT, "ask its owner for the right, or choose another place"},
-    {EROFS, EXIT_INPUT, "choose a place on a file system that can be written"},
-    {ENAMETOOLONG, EXIT_INPUT, "choose a shorter name"},
-    {ELOOP, EXIT_INPUT, "mend the circle of symbolic links"},
-    {ENOSPC, EXIT_SYSTEM, "free some space or choose another place"},
-    {EDQUOT, EXIT_SYSTEM, "free some of your quota or choose another place"},
-    {EFBIG, EXIT_SYSTEM, "raise the limit on file sizes (ulimit -f) or choose another place"},
+    {ENOENT, EXIT_INPUT, EXIT_INPUT, "check the spelling of the path"},
+    {ENOTDIR, EXIT_INPUT, EXIT_INPUT,
+     "a part of the path is a file, not a directory; check the path"},
+    {EISDIR, EXIT_INPUT, EXIT_INPUT, "give the name of a file"},
+    {EACCES, EXIT_INPUT, EXIT_SYSTEM, "ask its owner for the right, or choose another place"},
+    {EPERM, EXIT_INPUT, EXIT_SYSTEM, "ask its owner for the right, or choose another place"},
+    {EROFS, EXIT_INPUT, EXIT_SYSTEM, "choose a place on a file system that can be written"},
+    {ENAMETOOLONG, EXIT_INPUT, EXIT_INPUT, "choose a shorter name"},
+    {ELOOP, EXIT_INPUT, EXIT_INPUT, "mend the circle of symbolic links"},
+    {ENOSPC, EXIT_SYSTEM, EXIT_SYSTEM, "free some space or choose another place"},
+    {EDQUOT, EXIT_SYSTEM, EXIT_SYSTEM, "free some of your quota or choose another place"},
+    {EFBIG, EXIT_SYSTEM, EXIT_SYSTEM,
+     "raise the limit on file sizes (ulimit -f) or choose another place"},
 };
 
 static int fail(struct error *error, const char *path, const char *act, int errno_value)
@@ -44,7 +47,9 @@ static int fail(struct error *error, const char *path, const char *act, int errn
     for (size_t i = 0; i < sizeof mends / sizeof mends[0]; i++) {
         if (mends[i].errno_value == errno_value) {
             char buffer[128];
-            return error_set(error, mends[i].status, "%s: cannot %s: %s; %s", path, act,
+            bool reading = strcmp(act, "read") == 0;
+            return error_set(error, reading ? mends[i].reading : mends[i].writing,
+                             "%s: cannot %s: %s; %s", path, act,
                              strerror_r(errno_value, buffer, sizeof buffer), mends[i].text);
         }
     }

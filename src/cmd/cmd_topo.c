@@ -281,9 +281,6 @@ static int deliver(struct arena *arena, const struct topo *topo, const struct to
         arena_out_of_memory();
     }
     int failed = file_write(options->output, text, length, error);
-    if (failed) {
-        error->status = EXIT_SYSTEM;
-    }
     free(text);
     return failed;
 }

@@ -135,7 +135,7 @@ else
     result "not ok" "a directory that may not be written is status 4" "status $status: $out"
 fi
 holds "and what was there is there" '[ "$(cat $work/locked/*)" = before ]'
-refuse "a directory that is not there" 4 "no-dir/x.yaml" -o "$work/no-dir/x.yaml"
+refuse "a directory that is not there" 2 "no-dir/x.yaml" -o "$work/no-dir/x.yaml"
 holds "a full disk is status 4" '"$CCLTUNE" topo >/dev/full 2>/dev/null; [ $? = 4 ]'
 
 echo "1..$number"
