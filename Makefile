@@ -95,6 +95,7 @@ UNITS      := $(UNIT_SRCS:%.c=$(B)/%)
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 REPLAYS    := $(FUZZ_NAMES:%=$(B)/tests/fuzz/replay_%)
 MPI_TESTS  := $(patsubst %.c,$(B)/%,$(filter-out tests/mpi/yield.c,$(wildcard tests/mpi/*.c)))
+MPI_NEEDS  := $(if $(MPICC),$(MPI_TESTS) $(B)/yield.so)
 LONGS      := $(patsubst %.c,$(B)/%,$(wildcard tests/long/*.c))
 SCRIPTS    := $(wildcard tests/layers.sh tests/cli/*.sh) $(if $(MPICC),$(wildcard tests/mpi/*.sh))
 
@@ -121,7 +122,7 @@ check-unit: deps ## only unit tests, properties and fuzz corpora
 check-long: deps ## also the tests that take minutes
 	$(again) run-check-long
 
-bench: all ## measure the speed of the programs themselves
+bench: all $(MPI_NEEDS) ## measure the speed of the programs themselves
 	@set -e; for script in $(wildcard tests/bench/*.sh); do $(TEST_ENV) bash $$script; done
 
 layers: ## prove who includes whom
@@ -253,8 +254,6 @@ $(B)/tests/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/libccltune.a $(B)/flags
 # Preloaded into MPICH where ranks outnumber cores; never sanitized, since it comes before their runtime.
 $(B)/yield.so: tests/mpi/yield.c $(B)/flags
 	$(call run,LD,$(CC) -std=c17 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $< -ldl)
-
-MPI_NEEDS = $(if $(MPICC),$(MPI_TESTS) $(B)/yield.so)
 
 units: $(UNITS) $(REPLAYS) ## build unit tests and replays, without running them
 

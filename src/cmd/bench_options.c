@@ -72,8 +72,8 @@ static const struct option_row rows[] = {
 
 static const struct option_command page = {
     "bench", "[options] [COLLECTIVE...]",
-    "Times collectives on the ranks of this launch and prints nccl-tests' table. Options have\n"
-    "nccl-tests' meaning; a time is the median of calls that start together on freshly written\n"
+    "Times collectives on the ranks of this launch and prints nccl-tests' table. Options have "
+    "nccl-tests' meaning; a time is the median of calls that start together on freshly written "
     "inputs, each call's being the slowest rank's.",
     "  mpiexec -n 2 ccltune bench                           allreduce, 8 B to 4 MiB\n"
     "  mpiexec -n 4 ccltune bench all_gather bcast -b 1K -e 1M -f 4\n"

@@ -62,7 +62,7 @@ static int measure_way(struct bench *bench, const struct key *key, bool in_place
         .root = (uint32_t)options->root,
         .in_place = in_place,
         .check = options->check > 0,
-        .block_calls = 1,
+        .every_call = true,
         .warmup = (unsigned)options->warmup,
         .seed = options->seed,
     };

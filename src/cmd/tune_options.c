@@ -70,7 +70,7 @@ const struct option_command tune_page = {
     "writes only what was proven: mpich-coll.json (per size), tuned.env (names it), result.json\n"
     "(everything measured).",
     "  ccltune tune                                    this machine, its MPICH\n"
-    "  ccltune tune --launch 'mpiexec -n 8 -hosts a,b' --group dp=2x4\n"
+    "  ccltune tune --launch 'mpiexec -n 8' --group tp=1x4*2\n"
     "  ccltune tune --coll allreduce -b 64 -e 64K --budget 30\n"
     "  mpiexec -n 2 ccltune tune                       inside a launch\n"
     "  ccltune tune --resume                           after an interruption\n",

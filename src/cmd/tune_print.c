@@ -67,9 +67,10 @@ static void print_lines(const struct decision_table *table, FILE *out)
 
 void tune_print_summary(const struct decision_table *table, FILE *out)
 {
-    size_t unconfirmed = 0;
+    size_t faster = 0, proven = 0;
     for (size_t i = 0; i < table->nr_points; i++) {
-        unconfirmed += table->points[i].choice.nr_settings && !table->points[i].proven;
+        faster += table->points[i].choice.nr_settings > 0;
+        proven += table->points[i].proven;
     }
     if (table->nr_rows) {
         fprintf(out, "%zu line%s proven: faster than the default (%s) in fresh launches\n\n",
@@ -87,10 +88,11 @@ void tune_print_summary(const struct decision_table *table, FILE *out)
         fprintf(out, "keep the default: nothing was proven faster than it (%s)\n",
                 table->default_is);
     }
-    fprintf(out,
-            "%zu sizes measured, %zu confirmed, %zu looked faster but were not confirmed; the "
-            "default stays there.\n",
-            table->nr_points, table->lines_tested, unconfirmed);
+    fprintf(
+        out,
+        "%zu sizes measured: %zu looked faster in the race, %zu went into confirmation, %zu were "
+        "proven;\nall others keep the default.\n",
+        table->nr_points, faster, table->lines_tested, proven);
 }
 
 void tune_print_points(const struct decision_table *table, enum table_format format, FILE *out)

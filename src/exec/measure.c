@@ -191,11 +191,8 @@ static int time_calls(struct bench *bench, const struct candidate *candidate, un
     return share_result(bench, &none, times, calls, error);
 }
 
-static unsigned choose_calls(const struct measure_request *request, double seconds)
+static unsigned choose_calls(double seconds)
 {
-    if (request->block_calls) {
-        return request->block_calls;
-    }
     double calls = BLOCK_SECONDS / fmax(seconds, 1e-9);
     return calls < 1 ? 1 : calls > BLOCK_CALLS ? BLOCK_CALLS : (unsigned)calls;
 }
@@ -238,18 +235,17 @@ static int try_alone(struct bench *bench, size_t i, struct arena *arena,
     return 0;
 }
 
+/* Blocks of the candidates in random order, one sample a block. */
 static int alternate(struct bench *bench, const double *estimates, struct arena *arena,
                      struct measure_answer *answers, struct error *error)
 {
     const struct measure_request *request = bench->request;
     uint64_t state = request->seed ^ request->key->bytes;
-    unsigned rounds = 0,
-             most = request->block_calls > BLOCK_CALLS ? request->block_calls : BLOCK_CALLS;
+    unsigned rounds = 0;
+    double times[BLOCK_CALLS];
     size_t *order = arena_alloc(arena, request->nr, sizeof *order);
-    double *times = arena_alloc(arena, most, sizeof *times);
     for (size_t i = 0; i < request->nr; i++) {
         rounds = request->samples[i] > rounds ? request->samples[i] : rounds;
-        answers[i].samples = arena_alloc(arena, request->samples[i] + 1, sizeof(double));
     }
     for (unsigned round = 0; round < rounds; round++) {
         stats_random_order(&state, order, request->nr);
@@ -259,13 +255,28 @@ static int alternate(struct bench *bench, const double *estimates, struct arena 
                 continue;
             }
             double begin = now();
-            unsigned calls = choose_calls(request, estimates[i]);
-            unsigned warmup = request->block_calls ? 0 : 1;
-            if (time_calls(bench, &request->candidates[i], calls, warmup, times, error)) {
+            unsigned calls = choose_calls(estimates[i]);
+            if (time_calls(bench, &request->candidates[i], calls, 1, times, error)) {
                 return -1;
             }
             answers[i].samples[answers[i].nr++] = stats_median(times, calls);
             answers[i].cost += now() - begin;
+        }
+    }
+    return 0;
+}
+
+/* As benchmarks do it: call after call, each a sample. */
+static int time_every_call(struct bench *bench, struct measure_answer *answers, struct error *error)
+{
+    const struct measure_request *request = bench->request;
+    for (size_t i = 0; i < request->nr; i++) {
+        if (answers[i].verdict == MEASURE_OK) {
+            if (time_calls(bench, &request->candidates[i], request->samples[i], request->warmup,
+                           answers[i].samples, error)) {
+                return -1;
+            }
+            answers[i].nr = request->samples[i];
         }
     }
     return 0;
@@ -278,6 +289,7 @@ static int measure_all(struct bench *bench, struct arena *arena, struct measure_
     double *estimates = arena_alloc(arena, request->nr, sizeof *estimates);
     for (size_t i = 0; i < request->nr; i++) {
         answers[i] = (struct measure_answer){.detail = ""};
+        answers[i].samples = arena_alloc(arena, request->samples[i] + 1, sizeof(double));
         if (try_alone(bench, i, arena, &answers[i], &estimates[i], error)) {
             return -1;
         }
@@ -285,7 +297,8 @@ static int measure_all(struct bench *bench, struct arena *arena, struct measure_
     if (request->running) {
         request->running(request->context, -1);
     }
-    if (alternate(bench, estimates, arena, answers, error)) {
+    if (request->every_call ? time_every_call(bench, answers, error)
+                            : alternate(bench, estimates, arena, answers, error)) {
         return -1;
     }
     for (size_t i = 0; request->check && i < request->nr; i++) { /* and once more at the end */

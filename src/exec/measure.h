@@ -27,9 +27,9 @@ struct measure_request {
     uint32_t root; /* rank in the group */
     bool in_place; /* time it in place (results are checked both ways all the same) */
     bool check;
-    unsigned block_calls; /* calls in a block; 0: as many as fill about 100 us, at most 32 */
-    unsigned warmup;      /* calls before the first block of each candidate, not timed */
-    uint64_t seed;        /* of data and order; the same on all ranks */
+    bool every_call; /* every call is a sample, one after the other: no candidates alternate */
+    unsigned warmup; /* calls before the first block of each candidate, not timed */
+    uint64_t seed;   /* of data and order; the same on all ranks */
     /* Called on every rank before candidate i runs alone, and with -1 before all alternate. */
     void (*running)(void *context, int64_t index);
     void *context;
