@@ -76,12 +76,21 @@ static int setting_from_json(const struct json *json, struct arena *arena, struc
                      scope);
 }
 
+/* Is it an array? An empty one has the length of anything that is none. */
+static bool is_array(const struct json *json)
+{
+    struct json *empty = json_make_array();
+    bool is = json_item(json, 0) || json_is_equal(json, empty);
+    json_free(empty);
+    return is;
+}
+
 int candidate_from_json(const struct json *json, struct arena *arena, struct candidate *candidate,
                         struct error *error)
 {
     const char *algorithm = json_get_text(json, "algorithm", NULL);
     const struct json *list = json_get(json, "settings");
-    if (!algorithm || !list) {
+    if (!algorithm || !is_array(list)) {
         return error_set(error, EXIT_INPUT, "a candidate needs an algorithm and a settings list");
     }
     size_t nr = json_length(list);

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#define PAIRS_MOST 300 /* exact rank statistics take time as its cube; tuning makes 30 */
+
 static const char *const evidence_names[] = {
     [EVIDENCE_PREDICTED] = "predicted",
     [EVIDENCE_SIMULATED] = "simulated",
@@ -117,6 +119,10 @@ static int point_from_json(const struct json *json, struct arena *arena,
     const char *name = json_get_text(json, "default_choice", NULL);
     const struct json *ratios = json_get(json, "log_ratios");
     size_t nr_ratios = json_length(ratios);
+    if (nr_ratios > PAIRS_MOST) {
+        return error_set(error, EXIT_INPUT, "%zu pairs, expected at most %d", nr_ratios,
+                         PAIRS_MOST);
+    }
     double *log_ratios = arena_alloc(arena, nr_ratios + 1, sizeof *log_ratios);
     for (size_t i = 0; i < nr_ratios; i++) {
         log_ratios[i] = json_item_number(ratios, i, NAN);
@@ -132,6 +138,22 @@ static int point_from_json(const struct json *json, struct arena *arena,
     point->reason = arena_strdup(arena, json_get_text(json, "reason", ""));
     if (point->proven && (nr_ratios == 0 || !(point->gain.low > 0))) {
         return error_set(error, EXIT_INPUT, "a point is marked proven without a gain above 0");
+    }
+    return 0;
+}
+
+/* Rows are made of neighbours, so the order carries meaning. */
+static int check_order(const struct decision_point *before, const struct decision_point *point,
+                       struct error *error)
+{
+    if (before->key.collective == point->key.collective &&
+        group_equal(&before->key.group, &point->key.group) &&
+        (before->key.bytes > point->key.bytes || key_equal(&before->key, &point->key))) {
+        return error_set(error, EXIT_INPUT,
+                         "%llu bytes after %llu: expected the sizes of a collective and group to "
+                         "grow",
+                         (unsigned long long)point->key.bytes,
+                         (unsigned long long)before->key.bytes);
     }
     return 0;
 }
@@ -161,7 +183,9 @@ int decision_from_json(const struct json *json, struct decision_table *table, st
     const struct json *points = json_get(json, "points");
     read.points = arena_alloc(&read.arena, json_length(points) + 1, sizeof *read.points);
     for (size_t i = 0; i < json_length(points); i++) {
-        if (point_from_json(json_item(points, i), &read.arena, &read.points[i], error)) {
+        struct decision_point *point = &read.points[i];
+        if (point_from_json(json_item(points, i), &read.arena, point, error) ||
+            (i && check_order(point - 1, point, error))) {
             error_prefix(error, "point %zu", i);
             arena_release(&read.arena);
             return -1;

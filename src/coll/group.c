@@ -42,7 +42,7 @@ static bool read_shape(const char *text, struct group *group)
             return false;
         }
     }
-    return *text == 0;
+    return *text == 0 && (uint64_t)group->hosts * group->ranks_per_host <= INT32_MAX;
 }
 
 int group_parse(const char *text, struct group *group, struct error *error)
@@ -62,6 +62,9 @@ int group_parse(const char *text, struct group *group, struct error *error)
         }
     }
     memcpy(read.name, text, name_length);
+    for (char *c = read.name; !equals && (c = strchr(c, '*'));) {
+        *c = '-'; /* a text that is its own name still has to be one */
+    }
     if (!read_shape(equals ? equals + 1 : text, &read)) {
         return error_set(error, EXIT_INPUT,
                          "group '%s': expected NAME=HOSTSxRANKS[xSTRIDE][*CONCURRENT] with counts "
@@ -112,15 +115,17 @@ static uint32_t groups_per_host(const struct group *group, uint32_t local_ranks)
 bool group_place(const struct group *group, uint32_t host, uint32_t local, uint32_t local_ranks,
                  uint32_t *index, uint32_t *position)
 {
-    uint32_t side_by_side = groups_per_host(group, local_ranks);
-    uint32_t block = group->stride * group->ranks_per_host;
-    uint32_t here = local / block * group->stride + local % group->stride;
-    if (side_by_side == 0 || here >= side_by_side) {
+    uint64_t side_by_side = groups_per_host(group, local_ranks);
+    uint64_t block = (uint64_t)group->stride * group->ranks_per_host;
+    uint64_t here = local / block * group->stride + local % group->stride;
+    uint64_t which = host / group->hosts * side_by_side + here;
+    if (local >= local_ranks || here >= side_by_side || which >= group->concurrent) {
         return false;
     }
-    *index = host / group->hosts * side_by_side + here;
-    *position = host % group->hosts * group->ranks_per_host + local % block / group->stride;
-    return *index < group->concurrent;
+    *index = (uint32_t)which;
+    *position =
+        host % group->hosts * group->ranks_per_host + (uint32_t)(local % block / group->stride);
+    return true;
 }
 
 int group_fits(const struct group *group, uint32_t hosts, uint32_t local_ranks, struct error *error)

@@ -22,7 +22,8 @@ struct group {
     uint32_t concurrent;         /* groups that run at once, >= 1 */
 };
 
-/* Parses the form above (the name and "=" may be left out: the text itself is the name). */
+/* Parses the form above. The name and "=" may be left out: the text itself is the name, with - for
+ * its *. One group has at most 2^31 - 1 ranks. */
 int group_parse(const char *text, struct group *group, struct error *error);
 
 /* "name=HxR[xS][*C]" in `buffer` of GROUP_TEXT bytes; stride and concurrency 1 are left out. */

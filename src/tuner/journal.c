@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct journal {
     struct oracle *inner;
     size_t nr, reused;
     double cost;
+    double price_launch; /* by which the first run planned; NaN: none was written yet */
 };
 
 /* What makes two trials the same, as text. */
@@ -86,12 +88,14 @@ static int read_line(struct journal *journal, const char *text, size_t length, s
                 char *b = json_to_text(value, 0);
                 result = error_set(error, EXIT_INPUT,
                                    "%s: its measurements are of something else: %s was %s, now "
-                                   "it is %s; use another --out, or remove the journal",
+                                   "it is %s; use another --out, or start anew with --fresh",
                                    name, key, a, b);
                 free(a);
                 free(b);
             }
         }
+    } else if (json_get(line, "price_launch_s")) {
+        journal->price_launch = json_get_number(line, "price_launch_s", NAN);
     } else {
         struct trial trial;
         struct outcome outcome;
@@ -106,9 +110,18 @@ static int read_line(struct journal *journal, const char *text, size_t length, s
     return result;
 }
 
+/* Is the beginning of a journal, perhaps cut off, all there is in it? */
+static bool is_only_head(const char *text, size_t length)
+{
+    static const char head[] = "{\"ccltune_journal\":";
+    const char *end = memchr(text, '\n', length);
+    size_t compared = length < strlen(head) ? length : strlen(head);
+    return !memcmp(text, head, compared) && (!end || end == text + length - 1);
+}
+
 /* Reads all whole lines; *whole is their length in bytes. */
-static int read_all(struct journal *journal, const struct json *about, size_t *whole, size_t *lines,
-                    struct error *error)
+static int read_all(struct journal *journal, const struct json *about, bool resume, size_t *whole,
+                    size_t *lines, struct error *error)
 {
     char *text;
     size_t length;
@@ -118,6 +131,14 @@ static int read_all(struct journal *journal, const struct json *about, size_t *w
     *whole = 0;
     *lines = 0;
     int result = 0;
+    bool only_head = is_only_head(text, length);
+    if (only_head && !(resume && memchr(text, '\n', length))) {
+        free(text);
+        return 0; /* nothing was measured: it may as well start anew */
+    }
+    if (!memchr(text, '\n', length)) {
+        result = error_set(error, EXIT_INPUT, "%s: not a journal of this program", journal->path);
+    }
     for (char *end;
          !result && *whole < length && (end = memchr(text + *whole, '\n', length - *whole));) {
         size_t line = (size_t)(end - text) - *whole;
@@ -131,13 +152,18 @@ static int read_all(struct journal *journal, const struct json *about, size_t *w
 /* Text goes out in one write: a kill leaves it whole or absent (or cut: then it is dropped). */
 static int append(struct journal *journal, const char *text, size_t length, struct error *error)
 {
+    off_t before = lseek(journal->fd, 0, SEEK_END);
     while (length) {
         ssize_t written = write(journal->fd, text, length);
         if (written < 0 && errno == EINTR) {
             continue;
         }
         if (written <= 0) {
-            return error_errno(error, errno,
+            int saved = errno;
+            if (ftruncate(journal->fd, before)) {
+                saved = errno; /* the unfinished line is cut off by the next run */
+            }
+            return error_errno(error, saved,
                                "writing the journal %s (what it held is safe; make "
                                "room and continue with --resume)",
                                journal->path);
@@ -179,7 +205,7 @@ static int open_file(struct journal *journal, const struct json *about, bool res
         return error_set(error, EXIT_INPUT, "journal %s: not a regular file", journal->path);
     }
     size_t whole = 0, lines = 0;
-    if (status.st_size > 0 && read_all(journal, about, &whole, &lines, error)) {
+    if (status.st_size > 0 && read_all(journal, about, resume, &whole, &lines, error)) {
         return -1;
     }
     if (!resume && journal->nr) {
@@ -201,12 +227,22 @@ int journal_open(const char *path, const struct json *about, bool resume, struct
     if (!made || !(made->path = strdup(path))) {
         abort();
     }
+    made->price_launch = NAN;
     if (open_file(made, about, resume, error)) {
         journal_close(made);
         return -1;
     }
     *journal = made;
     return 0;
+}
+
+/* Takes `line`. */
+static void print_line(FILE *out, struct json *line)
+{
+    char *text = json_to_text(line, 0);
+    fprintf(out, "%s\n", text);
+    free(text);
+    json_free(line);
 }
 
 static int write_batch(struct journal *journal, const struct trial *trials,
@@ -218,19 +254,24 @@ static int write_batch(struct journal *journal, const struct trial *trials,
     if (!out) {
         abort();
     }
+    if (isnan(journal->price_launch)) {
+        struct json *line = json_make_object();
+        json_put_number(line, "price_launch_s", journal->inner->price_launch);
+        print_line(out, line);
+    }
     for (size_t i = 0; i < nr; i++) {
         struct json *line = json_make_object(), *result = json_make_object();
         json_put(line, "trial", trial_to_json(&trials[i]));
         outcome_to_json(&outcomes[i], result);
         json_put(line, "result", result);
-        char *one = json_to_text(line, 0);
-        fprintf(out, "%s\n", one);
-        free(one);
-        json_free(line);
+        print_line(out, line);
     }
     fclose(out);
     int failed = append(journal, text, length, error);
     free(text);
+    if (!failed && isnan(journal->price_launch)) {
+        journal->price_launch = journal->inner->price_launch;
+    }
     return failed;
 }
 
@@ -286,6 +327,9 @@ struct oracle journal_oracle(struct journal *journal, struct oracle *inner)
     oracle.run = run_remembered;
     oracle.close = close_nothing;
     oracle.state = journal;
+    if (!isnan(journal->price_launch)) {
+        oracle.price_launch = journal->price_launch; /* the same plan as before */
+    }
     return oracle;
 }
 

@@ -33,7 +33,8 @@ int launch_split(const char *command, struct arena *arena, char ***words, size_t
         for (; *in && (quote || !strchr(" \t\n", *in)); in++) {
             if (quote ? *in == quote : *in == '"' || *in == '\'') {
                 quote = quote ? 0 : *in;
-            } else if (*in == '\\' && in[1] && quote != '\'') {
+            } else if (*in == '\\' && in[1] &&
+                       (!quote || (quote == '"' && strchr("\"\\$`", in[1])))) {
                 *out++ = *++in;
             } else {
                 *out++ = *in;
@@ -106,7 +107,10 @@ int launch_start(char *const words[], struct launch *launch, struct error *error
     int output[2] = {-1, -1}, report[2] = {-1, -1}, reason = 0;
     pid_t parent = getpid();
     if (pipe2(output, O_CLOEXEC) || pipe2(report, O_CLOEXEC)) {
-        return error_errno(error, errno, "making a pipe for '%s'", words[0]);
+        int saved = errno;
+        close(output[0]);
+        close(output[1]);
+        return error_errno(error, saved, "making a pipe for '%s'", words[0]);
     }
     pid_t pid = fork();
     if (pid == 0) {

@@ -75,8 +75,8 @@ static size_t fastest(const struct race_entry *entry)
 static void judge(struct race_entry *entry, uint64_t seed)
 {
     size_t best = fastest(entry), rivals = 0;
-    if (best == SIZE_MAX) {
-        entry->settled = true;
+    if (best == SIZE_MAX || !entry->alive[0]) {
+        entry->settled = true; /* no default, no comparison */
         return;
     }
     double best_median = stats_median(entry->samples[best], entry->nr_samples[best]);
@@ -130,7 +130,6 @@ static int run_round(struct race_entry *entry, uint32_t round, struct oracle *or
             entry->samples[i][entry->nr_samples[i]++] = outcomes[k].samples[s];
         }
     }
-    entry->settled = entry->settled || !entry->alive[0]; /* no default, no comparison */
     return 0;
 }
 

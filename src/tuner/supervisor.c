@@ -206,6 +206,10 @@ static int await_hello(struct supervisor *supervisor, struct error *error)
         json_free(message);
         return -1;
     }
+    if (!json_is_object(json_get(message, "hello"))) {
+        json_free(message);
+        return fail_start(supervisor, "what it said first is no hello", error);
+    }
     json_free(supervisor->hello);
     supervisor->hello = json_make_copy(json_get(message, "hello"));
     json_free(message);
@@ -342,6 +346,30 @@ static void blame(struct batch *batch, enum outcome_kind kind, const char *detai
     }
 }
 
+/* A job that leaves trials out would be asked for them for ever. */
+static int check_done(const struct batch *batch, struct error *error)
+{
+    for (size_t i = 0; i < batch->nr_sent; i++) {
+        if (!batch->answered[batch->sent[i]]) {
+            return error_set(error, EXIT_SYSTEM,
+                             "the job called a batch of %zu trials done without answering trial "
+                             "%zu: is it of the same version as this program?",
+                             batch->nr_sent, i);
+        }
+    }
+    return 0;
+}
+
+static int take_running(struct batch *batch, const struct json *message, struct error *error)
+{
+    int64_t running = json_get_integer(message, "running", -1);
+    if (running < -1 || running >= (int64_t)batch->nr_sent) {
+        return error_set(error, EXIT_SYSTEM, "the job runs a trial that was not asked");
+    }
+    batch->running = running;
+    return 0;
+}
+
 static int take_outcome(struct batch *batch, const struct json *message, struct error *error)
 {
     int64_t index = json_get_integer(message, "outcome_of", -1);
@@ -375,11 +403,13 @@ static int converse(struct supervisor *supervisor, struct batch *batch, struct e
         if (json_get(message, "outcome")) {
             failed = take_outcome(batch, message, error);
         } else if (json_get(message, "running")) {
-            batch->running = json_get_integer(message, "running", -1);
+            failed = take_running(batch, message, error);
         } else if (json_get(message, "error")) {
             failed =
                 error_set(error, (enum exit_status)json_get_integer(message, "status", EXIT_SYSTEM),
                           "%s", json_get_text(message, "error", ""));
+        } else if (done) {
+            failed = check_done(batch, error);
         }
         json_free(message);
         if (failed || done) {
@@ -391,11 +421,11 @@ static int converse(struct supervisor *supervisor, struct batch *batch, struct e
     }
     usleep(50000); /* let the launcher notice, so that its end can be told */
     launch_poll(&supervisor->launch);
-    const char *detail =
-        event == EVENT_SILENCE
-            ? arena_printf(batch->arena, "no progress for %.0f s", supervisor->options.timeout)
-            : arena_printf(batch->arena, "the job died; its launcher %s",
-                           launch_describe_end(&supervisor->launch, batch->arena));
+    const char *detail = event == EVENT_SILENCE
+                             ? arena_printf(batch->arena, "no progress for %.0f s",
+                                            wire_now() - supervisor->progress)
+                             : arena_printf(batch->arena, "the job died; its launcher %s",
+                                            launch_describe_end(&supervisor->launch, batch->arena));
     note(supervisor, detail);
     blame(batch, event == EVENT_SILENCE ? OUTCOME_HUNG : OUTCOME_CRASHED, detail);
     wire_close(&supervisor->link);

@@ -290,7 +290,7 @@ static int call(int argc, char **argv)
 static int complain(const struct error *error)
 {
     fprintf(stderr, "selection_probe: %s\n", error->message);
-    return error->status;
+    return (int)error->status;
 }
 
 static const char *library_path(void)
