@@ -7,13 +7,13 @@
  *       comm_size<=N-1                B
  *       comm_size<=N
  *         comm_size=node_comm_size    the user's communicator: all its ranks share a host
- *           is_commutative=yes
- *             is_op_built_in=yes
- *               avg_msg_size<FIRST    B
- *               avg_msg_size<=LAST    the graft (count<pow2: B, where it needs a count)
- *               avg_msg_size=any      B
- *             is_op_built_in=no       B
- *           is_commutative=no         B
+ *           avg_msg_size<=FIRST-1     B
+ *           avg_msg_size<=LAST
+ *             is_commutative=yes
+ *               is_op_built_in=yes    the graft (count<pow2: B, where it needs a count)
+ *               is_op_built_in=no     B
+ *             is_commutative=no       B
+ *           avg_msg_size=any          B
  *         comm_hierarchy=node         the same, for bcast and reduce (mpich_algorithms.c says why)
  *         comm_size=any               B
  *       comm_size=any                 B
@@ -21,6 +21,10 @@
  * Never comm_size<N: MPICH takes it for <= once another condition came before (seen). Where B is
  * nested deeper it is specialised: what the branch already says is taken out of it, which also
  * keeps that flaw out of B, and the tree shallow (MPICH's validation doubles with each level).
+ *
+ * Conditions on the call cost about 10 ns each, at every call, a few percent of a small one; those
+ * on the communicator are settled when it is made. So sizes are one list of ranges, graft and B
+ * mixed, and a size outside the grafts passes hardly more conditions than in B.
  */
 #include "mpich_tree.h"
 
@@ -60,35 +64,7 @@ static struct json *make_leaf(const struct branch *branch, const struct mpich_al
     return object;
 }
 
-static struct json *make_sizes(const struct branch *branch)
-{
-    const char *size = branch->collective->sized_by_total ? "total_msg_size" : "avg_msg_size";
-    struct json *object = json_make_object();
-    char key[MPICH_KEY_BYTES];
-    uint64_t next = 0; /* the first size not yet decided */
-    bool closed = false;
-    for (size_t i = 0; i < branch->nr_grafts; i++) {
-        const struct mpich_graft *graft = &branch->grafts[i];
-        struct json *leaf = make_leaf(branch, graft->algorithm);
-        closed = graft->last_bytes == UINT64_MAX;
-        if (graft->first_bytes > next) {
-            snprintf(key, sizeof key, "%s<%llu", size, (unsigned long long)graft->first_bytes);
-            put_base(object, key, branch);
-        }
-        next = graft->last_bytes < INT32_MAX ? graft->last_bytes : INT32_MAX;
-        snprintf(key, sizeof key, closed ? "%s=any" : "%s<=%llu", size, (unsigned long long)next);
-        json_put(object, key, leaf);
-        next++;
-    }
-    if (!closed) {
-        snprintf(key, sizeof key, "%s=any", size);
-        put_base(object, key, branch);
-    }
-    return object;
-}
-
-/* The questions that come before the size, in order; the graft is for the calls that answer as
- * here. */
+/* What a call must answer besides its size; the graft is for the calls that answer as here. */
 static const struct question {
     enum mpich_property property;
     size_t asked; /* where mpich_collective says that it may be asked */
@@ -104,31 +80,173 @@ static const struct question {
 
 enum { NR_QUESTIONS = sizeof questions / sizeof questions[0] };
 
-/* The query's answers to our side of the questions are those of mpich_query_make; here they are
- * turned round for the others' side. */
+static bool is_open(const struct branch *branch, const struct question *question)
+{
+    return *((const bool *)((const char *)branch->collective + question->asked)) &&
+           !(branch->known & 1U << question->property);
+}
+
+/* Either side of a question. The query's answers are ours from the start (mpich_query_make); they
+ * are turned round for the others. */
+static struct branch our_side(const struct branch *branch, enum mpich_property property)
+{
+    struct branch ours = *branch;
+    ours.known |= 1U << property;
+    return ours;
+}
+
 static struct branch other_side(const struct branch *branch, enum mpich_property property)
 {
-    struct branch other = *branch;
-    other.known |= 1U << property;
+    struct branch other = our_side(branch, property);
     other.query.in_place ^= property == MPICH_SENDBUF_INPLACE;
     other.query.commutative ^= property == MPICH_COMMUTATIVE;
     other.query.built_in ^= property == MPICH_OP_BUILT_IN;
     return other;
 }
 
-static struct json *make_questions(const struct branch *branch, size_t from)
+/* The graft for calls of one range of sizes, behind the questions still open. */
+static struct json *make_graft(const struct branch *branch, const struct mpich_algorithm *algorithm)
 {
-    for (size_t i = from; i < NR_QUESTIONS; i++) {
-        if (!*((const bool *)((const char *)branch->collective + questions[i].asked))) {
+    for (size_t i = 0; i < NR_QUESTIONS; i++) {
+        if (is_open(branch, &questions[i])) {
+            struct json *object = json_make_object();
+            struct branch ours = our_side(branch, questions[i].property);
+            struct branch others = other_side(branch, questions[i].property);
+            json_put(object, questions[i].ours, make_graft(&ours, algorithm));
+            put_base(object, questions[i].others, &others);
+            return object;
+        }
+    }
+    return make_leaf(branch, algorithm);
+}
+
+/* ---- sizes: one list of ranges, so that a call passes as few conditions as it can ---- */
+
+struct ends {        /* last sizes of the ranges, ascending after sort_ends */
+    uint64_t *items; /* malloc'ed */
+    size_t nr, capacity;
+};
+
+static void add_end(struct ends *ends, uint64_t last)
+{
+    if (ends->nr == ends->capacity) {
+        array_grow((void **)&ends->items, &ends->capacity, ends->nr, sizeof *ends->items);
+    }
+    ends->items[ends->nr++] = last;
+}
+
+/* Every size at which the base may change its mind. */
+static void add_base_ends(struct ends *ends, const struct json *object, enum mpich_property size)
+{
+    void *iterator = NULL;
+    const char *key = NULL;
+    const struct json *child = NULL;
+    while (json_next(object, &iterator, &key, &child)) {
+        struct mpich_condition condition;
+        struct error ignored = ERROR_NONE;
+        if (!mpich_condition_parse(key, &condition, &ignored) && condition.property == size &&
+            condition.number >= 0) {
+            if (condition.relation == MPICH_AT_MOST) {
+                add_end(ends, (uint64_t)condition.number);
+            } else if (condition.relation == MPICH_BELOW && condition.number > 0) {
+                add_end(ends, (uint64_t)condition.number - 1);
+            }
+        }
+        add_base_ends(ends, child, size);
+    }
+}
+
+static int compare_ends(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static void find_ends(const struct branch *branch, enum mpich_property size, struct ends *ends)
+{
+    add_base_ends(ends, branch->base, size);
+    for (size_t i = 0; i < branch->nr_grafts; i++) {
+        const struct mpich_graft *graft = &branch->grafts[i];
+        if (graft->first_bytes > 0) {
+            add_end(ends, graft->first_bytes - 1);
+        }
+        if (graft->last_bytes != UINT64_MAX) {
+            add_end(ends, graft->last_bytes < INT32_MAX ? graft->last_bytes : INT32_MAX);
+        }
+    }
+    if (ends->nr) {
+        qsort(ends->items, ends->nr, sizeof *ends->items, compare_ends);
+    }
+}
+
+/* What calls get whose size lies in a range without ends inside, `first` being in it. */
+static struct json *make_range(const struct branch *branch, enum mpich_property size,
+                               uint64_t first)
+{
+    struct branch at = *branch;
+    at.known |= 1U << size;
+    at.query.avg_bytes = at.query.total_bytes = first;
+    for (size_t i = 0; i < branch->nr_grafts; i++) {
+        const struct mpich_graft *graft = &branch->grafts[i];
+        bool to_the_end = graft->last_bytes == UINT64_MAX;
+        uint64_t last = graft->last_bytes < INT32_MAX ? graft->last_bytes : INT32_MAX;
+        if (first >= graft->first_bytes && (to_the_end || first <= last)) {
+            return make_graft(&at, graft->algorithm);
+        }
+    }
+    return mpich_tree_specialise(branch->base, &at.query, at.known);
+}
+
+/* Neighbouring ranges with the same answer become one. */
+static struct json *make_sizes(const struct branch *branch)
+{
+    bool by_total = branch->collective->sized_by_total;
+    enum mpich_property size = by_total ? MPICH_TOTAL_MSG_SIZE : MPICH_AVG_MSG_SIZE;
+    const char *name = by_total ? "total_msg_size" : "avg_msg_size";
+    struct json *object = json_make_object();
+    struct ends ends = {NULL, 0, 0};
+    char key[MPICH_KEY_BYTES];
+    find_ends(branch, size, &ends);
+    struct json *range = make_range(branch, size, 0);
+    for (size_t i = 0; i < ends.nr; i++) {
+        struct json *next = make_range(branch, size, ends.items[i] + 1);
+        if (json_is_equal(range, next)) {
+            json_free(next);
             continue;
         }
-        struct json *object = json_make_object();
-        struct branch ours = *branch;
-        struct branch others = other_side(branch, questions[i].property);
-        ours.known |= 1U << questions[i].property;
-        json_put(object, questions[i].ours, make_questions(&ours, i + 1));
-        put_base(object, questions[i].others, &others);
-        return object;
+        snprintf(key, sizeof key, "%s<=%llu", name, (unsigned long long)ends.items[i]);
+        json_put(object, key, range);
+        range = next;
+    }
+    snprintf(key, sizeof key, "%s=any", name);
+    json_put(object, key, range);
+    free(ends.items);
+    return object;
+}
+
+/* Calls on one communicator: a question that the base begins with is asked first here too, since
+ * every call has to pass it anyway; otherwise sizes come first, and only grafted ranges ask. */
+static struct json *make_call(const struct branch *branch)
+{
+    struct json *rest = mpich_tree_specialise(branch->base, &branch->query, branch->known);
+    struct mpich_condition first = {.property = MPICH_NR_PROPERTIES};
+    struct error ignored = ERROR_NONE;
+    void *iterator = NULL;
+    const char *key = NULL;
+    const struct json *child = NULL;
+    if (json_next(rest, &iterator, &key, &child) && mpich_condition_parse(key, &first, &ignored)) {
+        first.property = MPICH_NR_PROPERTIES;
+    }
+    json_free(rest);
+    for (size_t i = 0; i < NR_QUESTIONS; i++) {
+        if (questions[i].property == first.property && is_open(branch, &questions[i])) {
+            struct json *object = json_make_object();
+            struct branch ours = our_side(branch, first.property);
+            struct branch others = other_side(branch, first.property);
+            json_put(object, questions[i].ours, make_call(&ours));
+            put_base(object, questions[i].others, &others);
+            return object;
+        }
     }
     return make_sizes(branch);
 }
@@ -140,10 +258,10 @@ static struct json *make_hosts(const struct branch *branch)
     struct branch inner = *branch;
     inner.known |= 1U << MPICH_COMM_HIERARCHY;
     inner.query.hierarchy = MPICH_PARENT;
-    json_put(object, "comm_size=node_comm_size", make_questions(&inner, 0));
+    json_put(object, "comm_size=node_comm_size", make_call(&inner));
     if (branch->collective->on_node_comm) {
         inner.query.hierarchy = MPICH_NODE;
-        json_put(object, "comm_hierarchy=node", make_questions(&inner, 0));
+        json_put(object, "comm_hierarchy=node", make_call(&inner));
     }
     put_base(object, "comm_size=any", branch);
     return object;

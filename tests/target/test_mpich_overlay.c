@@ -261,7 +261,7 @@ static void the_form_is_the_documented_one(void **state)
         " \"comm_size<=1\": BASE,"
         " \"comm_size<=2\": {"
         "  \"comm_size=node_comm_size\": {"
-        "   \"total_msg_size<64\": {\"algorithm=MPIR_Allgather_intra_brucks\": {}},"
+        "   \"total_msg_size<=63\": {\"algorithm=MPIR_Allgather_intra_brucks\": {}},"
         "   \"total_msg_size<=1024\": {\"algorithm=MPIR_Allgather_intra_ring\": {}},"
         "   \"total_msg_size=any\": {\"algorithm=MPIR_Allgather_intra_brucks\": {}}},"
         "  \"comm_size=any\": {\"algorithm=MPIR_Allgather_intra_brucks\": {}}},"
