@@ -4,18 +4,22 @@
 #   run COMMAND...          run it; $status, $work/out and $work/err are what came of it
 #   expect NAME STATUS [out|err PATTERN]...   judge the last run: status, and what each stream holds
 #   ok NAME COMMAND...      COMMAND must succeed; what it printed is shown when it does not
+#   skip_all WHY            prints that nothing can be tested here, and ends
 #   finish                  the plan; exits with 1 when anything failed
 #
+# $root is the repository, $work a directory of this run; the script works in $work/here.
 # Every process started from here carries the mark $MARK in its environment, and so do its
 # descendants whatever session or parent they got: `marked` lists them.
 set -u
-: "${CCLTUNE:?set it to the program under test}"
+: "${CCLTUNE:?set it to the program under test}" "${BUILD:?set it to the folder it lies in}"
 export LC_ALL=C
 unset "${!MPIR_CVAR_@}" "${!PMI_@}" "${!PMIX_@}" "${!SLURM_@}" HWLOC_XMLFILE HWLOC_SYNTHETIC
 
+root=$(cd "$(dirname "$0")/../.." && pwd) # of the repository
 work=$(mktemp -d "${TMPDIR:-/tmp}/ccltune-test.XXXXXX") || exit 2
 MARK=CCLTUNE_TEST_MARK=$(basename "$work")
 export "${MARK?}"
+mkdir "$work/here" && cd "$work/here" || exit 2 # what goes wrong leaves its files there
 number=0 failures=0 status=0
 trap 'leave' EXIT
 
@@ -61,6 +65,11 @@ ok() {
     local name=$1 said
     shift
     if said=$("$@" 2>&1); then result ok "$name"; else result "not ok" "$name" "$* said: $said"; fi
+}
+
+skip_all() {
+    echo "1..0 # SKIP $1"
+    exit 0
 }
 
 # The time limit is for what must never happen: a hang is a failure, not a stuck test.

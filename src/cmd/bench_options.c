@@ -78,8 +78,8 @@ static const struct option_command page = {
     "  mpiexec -n 2 ccltune bench                           allreduce, 8 B to 4 MiB\n"
     "  mpiexec -n 4 ccltune bench all_gather bcast -b 1K -e 1M -f 4\n"
     "  mpiexec -n 4 ccltune bench --group tp=1x2*2          two groups of two at once\n"
-    "Collectives: allreduce, reduce-scatter, all-gather, broadcast, reduce, all-to-all\n"
-    "(NCCL's, nccl-tests' and MPI's spellings are accepted).\n",
+    "Collectives: allreduce, reduce-scatter, all-gather, broadcast, reduce,\n"
+    "all-to-all (NCCL's, nccl-tests' and MPI's spellings are accepted).\n",
     rows};
 
 static int check(const struct bench_options *options, struct error *error)

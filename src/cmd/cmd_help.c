@@ -24,9 +24,23 @@ static const char outro[] =
     "Exit: 0 ok, 1 the answer is no, 2 a file or an option is wrong, 3 not available here,\n"
     "4 the system failed, 5 wrong results were measured.\n";
 
+static bool is_help(const char *word)
+{
+    return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+/* -1 when there are more words than `most` (argv[0] is one). */
+static int check_words(int argc, char **argv, int most, struct error *error)
+{
+    return argc <= most ? 0 : error_set(error, EXIT_INPUT, "unexpected argument '%s'", argv[most]);
+}
+
 int cmd_help(int argc, char **argv, struct error *error)
 {
-    if (argc > 1) {
+    if (check_words(argc, argv, 2, error)) {
+        return (int)error->status;
+    }
+    if (argc > 1 && !is_help(argv[1])) { /* `help help` comes back with --help */
         const struct command *command = command_find(argv[1], error);
         char help[] = "--help";
         char *page[] = {argv[1], help, NULL};
@@ -62,9 +76,9 @@ int cmd_version(int argc, char **argv, struct error *error)
         {"libyaml", CCLTUNE_YAML_VERSION, ""},
         {"jansson", CCLTUNE_JANSSON_VERSION, ""},
     };
-    (void)argc;
-    (void)argv;
-    (void)error;
+    if (check_words(argc, argv, argc > 1 && is_help(argv[1]) ? 2 : 1, error)) {
+        return (int)error->status;
+    }
     printf("ccltune %s\n", CCLTUNE_VERSION);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         printf("  %-9s %s\n", parts[i].what, parts[i].found[0] ? parts[i].found : parts[i].absent);

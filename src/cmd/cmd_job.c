@@ -209,6 +209,17 @@ static int live(struct exec *exec, const struct job_options *options, struct err
     return serve(exec, &lease, error);
 }
 
+/* MPI did not start as it should (another MPI's launcher): rank 0 tells the supervisor why. */
+static void report_no_start(const struct job_options *options, const struct error *error)
+{
+    struct lease lease = {.wire = WIRE_CLOSED, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct error ignored = ERROR_NONE;
+    if (command_launched_first() && wire_dial(options->report_to, &lease.wire, &ignored) == 0) {
+        send_error(&lease, error);
+        wire_close(&lease.wire);
+    }
+}
+
 int cmd_job(int argc, char **argv, struct error *error)
 {
     struct job_options options;
@@ -228,6 +239,7 @@ int cmd_job(int argc, char **argv, struct error *error)
         return EXIT_INPUT;
     }
     if (put_settings(&options.settings, error) || exec_start(&argc, &argv, &exec, error)) {
+        report_no_start(&options, error);
         return (int)error->status;
     }
     if (live(exec, &options, error)) {

@@ -66,9 +66,8 @@ static const struct option_row rows[] = {
 const struct option_command tune_page = {
     "tune", "[options]",
     "Measures the real candidates against the default, confirms the winners in fresh launches, "
-    "and\n"
-    "writes only what was proven: mpich-coll.json (per size), tuned.env (names it), result.json\n"
-    "(everything measured).",
+    "and writes only what was proven: mpich-coll.json (per size), tuned.env (names it), "
+    "result.json (everything measured).",
     "  ccltune tune                                    this machine, its MPICH\n"
     "  ccltune tune --launch 'mpiexec -n 8' --group tp=1x4*2\n"
     "  ccltune tune --coll allreduce -b 64 -e 64K --budget 30\n"
@@ -95,6 +94,10 @@ static int check(const struct tune_options *options, int left, char **argv, stru
     if (!(options->alpha > 0) || options->alpha > 0.5) {
         return error_set(error, EXIT_INPUT, "--alpha %g: expected a chance over 0, at most 0.5",
                          options->alpha);
+    }
+    if (options->timeout < 1) { /* jobs are looked at a few times a second */
+        return error_set(error, EXIT_INPUT, "--timeout %g: expected at least 1 second",
+                         options->timeout);
     }
     if (options->resume && options->fresh) {
         return error_set(error, EXIT_INPUT, "--resume and --fresh exclude each other");

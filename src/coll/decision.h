@@ -55,10 +55,11 @@ struct decision_table {
     const char *default_is;   /* "built-in selection" or the user's own file */
     enum evidence evidence;
     uint64_t seed;
-    double alpha;                  /* chance of a false line in the whole file: 0.05 */
-    size_t lines_tested;           /* m: points that went into confirmation */
-    size_t pairs;                  /* of fresh launches made */
-    bool interrupted;              /* the user stopped it */
+    double alpha;        /* chance of a false line in the whole file: 0.05 */
+    size_t lines_tested; /* m: points that went into confirmation */
+    size_t pairs;        /* of fresh launches made */
+    double canary;    /* median seconds of the launches' canary, the machine's state; NaN = none */
+    bool interrupted; /* the user stopped it */
     struct decision_point *points; /* sorted by collective, group, bytes */
     size_t nr_points;
     struct decision_row *rows; /* non-default rows only, same order */

@@ -96,6 +96,7 @@ struct json *decision_to_json(const struct decision_table *table)
     json_put_number(object, "alpha", table->alpha);
     json_put_integer(object, "lines_tested", (int64_t)table->lines_tested);
     json_put_integer(object, "launch_pairs", (int64_t)table->pairs);
+    json_put_number(object, "canary_s", table->canary);
     json_put_bool(object, "interrupted", table->interrupted);
     struct json *rows = json_make_array(), *points = json_make_array();
     for (size_t i = 0; i < table->nr_rows; i++) {
@@ -179,6 +180,7 @@ int decision_from_json(const struct json *json, struct decision_table *table, st
     read.alpha = json_get_number(json, "alpha", 0.05);
     read.lines_tested = (size_t)json_get_integer(json, "lines_tested", 0);
     read.pairs = (size_t)json_get_integer(json, "launch_pairs", 0);
+    read.canary = json_get_number(json, "canary_s", NAN);
     read.interrupted = json_get_bool(json, "interrupted", false);
     const struct json *points = json_get(json, "points");
     read.points = arena_alloc(&read.arena, json_length(points) + 1, sizeof *read.points);

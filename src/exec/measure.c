@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #define BLOCK_SECONDS 100e-6
@@ -42,14 +43,24 @@ static void size_buffers(struct bench *bench)
     bench->out_elements = c == COLL_REDUCE_SCATTER ? bench->count : whole;
 }
 
+/* Buffers come from the kernel, not from the heap: what MPI allocates for itself must not depend on
+ * their sizes. */
 static unsigned char *take_buffer(uint64_t bytes)
 {
-    void *memory = NULL;
-    if (posix_memalign(&memory, 4096, bytes + 64)) {
+    void *memory =
+        mmap(NULL, bytes + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
         return NULL;
     }
     memset(memory, 0, bytes + 64); /* touch it: page faults belong to nobody's time */
     return memory;
+}
+
+static void give_buffer(unsigned char *memory, uint64_t bytes)
+{
+    if (memory) {
+        munmap(memory, bytes + 64);
+    }
 }
 
 /* In place, where the input lies inside the receive buffer. MPI's reduce-scatter takes its whole
@@ -352,8 +363,8 @@ int measure_run(struct exec *exec, const struct measure_request *request, struct
         failed = measure_all(&bench, arena, answers, error);
         pattern_free(bench.pattern);
     }
-    free(bench.send);
-    free(bench.recv);
+    give_buffer(bench.send, larger * bench.element);
+    give_buffer(bench.recv, larger * bench.element);
     return failed;
 }
 

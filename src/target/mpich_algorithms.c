@@ -82,13 +82,14 @@ static const struct mpich_algorithm alltoall[] = {
     .nr_algorithms = LENGTH(lower)
 
 static const struct mpich_collective collectives[] = {
-    {COLL_ALLREDUCE, ROW(allreduce, "ALLREDUCE"), .asks_commutative = true, .asks_built_in = true},
+    {COLL_ALLREDUCE, ROW(allreduce, "ALLREDUCE"), .asks_commutative = true, .asks_built_in = true,
+     .asks_count = true},
     {COLL_ALL_GATHER, ROW(allgather, "ALLGATHER"), .sized_by_total = true},
     {COLL_REDUCE_SCATTER, ROW(reduce_scatter_block, "REDUCE_SCATTER_BLOCK"), .sized_by_total = true,
      .asks_commutative = true},
-    {COLL_BROADCAST, ROW(bcast, "BCAST"), .on_node_comm = true},
+    {COLL_BROADCAST, ROW(bcast, "BCAST"), .on_node_comm = true, .asks_count = true},
     {COLL_REDUCE, ROW(reduce, "REDUCE"), .on_node_comm = true, .asks_commutative = true,
-     .asks_built_in = true},
+     .asks_built_in = true, .asks_count = true},
     {COLL_ALL_TO_ALL, ROW(alltoall, "ALLTOALL"), .sized_by_total = true, .asks_in_place = true},
 };
 

@@ -50,6 +50,7 @@ struct mpich_collective {
     bool sized_by_total;  /* size key total_msg_size, else avg_msg_size; both equal our bytes */
     bool on_node_comm;    /* on one host it may be decided on MPICH's inner node communicator */
     bool asks_commutative, asks_built_in, asks_in_place; /* may is_commutative=... be asked? */
+    bool asks_count;                                     /* may count<=N? */
     const struct mpich_algorithm *algorithms;
     size_t nr_algorithms;
 };

@@ -162,9 +162,8 @@ static int compare_ends(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static void find_ends(const struct branch *branch, enum mpich_property size, struct ends *ends)
+static void add_graft_ends(struct ends *ends, const struct branch *branch)
 {
-    add_base_ends(ends, branch->base, size);
     for (size_t i = 0; i < branch->nr_grafts; i++) {
         const struct mpich_graft *graft = &branch->grafts[i];
         if (graft->first_bytes > 0) {
@@ -174,9 +173,7 @@ static void find_ends(const struct branch *branch, enum mpich_property size, str
             add_end(ends, graft->last_bytes < INT32_MAX ? graft->last_bytes : INT32_MAX);
         }
     }
-    if (ends->nr) {
-        qsort(ends->items, ends->nr, sizeof *ends->items, compare_ends);
-    }
+    qsort(ends->items, ends->nr, sizeof *ends->items, compare_ends);
 }
 
 /* What calls get whose size lies in a range without ends inside, `first` being in it. */
@@ -197,6 +194,25 @@ static struct json *make_range(const struct branch *branch, enum mpich_property 
     return mpich_tree_specialise(branch->base, &at.query, at.known);
 }
 
+/* Where the base does not look at the size, a first condition on it costs 30 ns (an eighth of a
+ * small bcast); count costs a fifth of that. Few elements cannot reach the first graft: they go to
+ * the base at once. Elements are taken to have 16 bytes at most; larger ones (derived types) may
+ * miss a graft, and then get what the base says. Takes `sizes`. */
+static struct json *put_behind_count(const struct branch *branch, struct json *sizes)
+{
+    enum { LARGEST_ELEMENT = 16 };
+    uint64_t most = branch->grafts[0].first_bytes / LARGEST_ELEMENT;
+    char key[MPICH_KEY_BYTES];
+    if (!branch->collective->asks_count || most < 2 || most > INT32_MAX) {
+        return sizes;
+    }
+    struct json *object = json_make_object();
+    snprintf(key, sizeof key, "count<=%llu", (unsigned long long)most - 1);
+    put_base(object, key, branch);
+    json_put(object, "count=any", sizes);
+    return object;
+}
+
 /* Neighbouring ranges with the same answer become one. */
 static struct json *make_sizes(const struct branch *branch)
 {
@@ -206,7 +222,11 @@ static struct json *make_sizes(const struct branch *branch)
     struct json *object = json_make_object();
     struct ends ends = {NULL, 0, 0};
     char key[MPICH_KEY_BYTES];
-    find_ends(branch, size, &ends);
+    struct json *rest = mpich_tree_specialise(branch->base, &branch->query, branch->known);
+    add_base_ends(&ends, rest, size);
+    json_free(rest);
+    bool base_asks = ends.nr > 0;
+    add_graft_ends(&ends, branch);
     struct json *range = make_range(branch, size, 0);
     for (size_t i = 0; i < ends.nr; i++) {
         struct json *next = make_range(branch, size, ends.items[i] + 1);
@@ -221,7 +241,7 @@ static struct json *make_sizes(const struct branch *branch)
     snprintf(key, sizeof key, "%s=any", name);
     json_put(object, key, range);
     free(ends.items);
-    return object;
+    return base_asks ? object : put_behind_count(branch, object);
 }
 
 /* Calls on one communicator: a question that the base begins with is asked first here too, since

@@ -198,6 +198,7 @@ static int confirm(struct session *session, struct error *error)
         return -1;
     }
     session->table->pairs = pairs.pairs;
+    session->table->canary = pairs.canary;
     for (size_t i = 0; i < session->nr_proposed; i++) {
         decide_point(session, &pairs, i);
     }
@@ -222,6 +223,7 @@ int tune_run(const struct tune_request *request, struct oracle *oracle,
     table->alpha = request->alpha;
     table->seed = request->seed;
     table->evidence = oracle->evidence;
+    table->canary = NAN;
     int failed = race_run(request, oracle, request->budget / 2, &session.arena, &session.race,
                           &session.spent, error);
     if (session.race) {

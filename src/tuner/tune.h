@@ -64,6 +64,7 @@ struct confirm_pairs { /* launches with and without, per pair and point: medians
     size_t pairs, nr_points;
     double *without, *with; /* [pair * nr_points + point]; NaN = no answer */
     const char **failure;   /* per point: what went wrong in either arm; NULL = nothing */
+    double canary;          /* median over the launches; NaN = none */
 };
 
 /* Measures `nr` keys in `pairs` pairs of fresh launches: one arm is the default, the other
