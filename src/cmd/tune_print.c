@@ -65,12 +65,23 @@ static void print_lines(const struct decision_table *table, FILE *out)
     table_free(lines);
 }
 
+static const char *first_not_raced(const struct decision_table *table)
+{
+    for (size_t i = 0; i < table->nr_points; i++) {
+        if (isnan(table->points[i].default_seconds)) {
+            return table->points[i].reason;
+        }
+    }
+    return "";
+}
+
 void tune_print_summary(const struct decision_table *table, FILE *out)
 {
-    size_t faster = 0, proven = 0;
+    size_t faster = 0, proven = 0, raced = 0;
     for (size_t i = 0; i < table->nr_points; i++) {
         faster += table->points[i].choice.nr_settings > 0;
         proven += table->points[i].proven;
+        raced += !isnan(table->points[i].default_seconds);
     }
     if (table->nr_rows) {
         fprintf(out, "%zu line%s proven: faster than the default (%s) in fresh launches\n\n",
@@ -88,11 +99,14 @@ void tune_print_summary(const struct decision_table *table, FILE *out)
         fprintf(out, "keep the default: nothing was proven faster than it (%s)\n",
                 table->default_is);
     }
-    fprintf(
-        out,
-        "%zu sizes measured: %zu looked faster in the race, %zu went into confirmation, %zu were "
-        "proven;\nall others keep the default.\n",
-        table->nr_points, faster, table->lines_tested, proven);
+    fprintf(out,
+            "%zu sizes raced: %zu looked faster, %zu went into confirmation, %zu were proven;\n"
+            "all others keep the default.\n",
+            raced, faster, table->lines_tested, proven);
+    if (raced < table->nr_points) {
+        fprintf(out, "%zu sizes were not raced, the first because: %s (result.json has the rest)\n",
+                table->nr_points - raced, first_not_raced(table));
+    }
 }
 
 void tune_print_points(const struct decision_table *table, enum table_format format, FILE *out)
