@@ -42,6 +42,7 @@ struct bench { /* one run of the command on this rank */
     size_t nr_busbw;
     struct json *results; /* rank 0: for JSON and -J */
     bool live;            /* rows are printed as they are measured */
+    bool refused;         /* said why cells are empty */
 };
 
 /* One row, one way (out of place or in place); fills four cells. */
@@ -82,7 +83,10 @@ static int measure_way(struct bench *bench, const struct key *key, bool in_place
         bench->busbw_sum += busbw;
         bench->nr_busbw++;
     }
-    if (options->check && bench->first) {
+    if (answer.verdict == MEASURE_REFUSED && bench->first && !bench->refused) {
+        fprintf(stderr, "ccltune bench: note: %s: N/A\n", answer.detail);
+        bench->refused = true;
+    } else if (options->check && bench->first && answer.verdict != MEASURE_REFUSED) {
         table_set_integer(table, column + 3, (int64_t)answer.wrong);
     }
     arena_release(&arena);

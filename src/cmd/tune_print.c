@@ -81,7 +81,7 @@ void tune_print_summary(const struct decision_table *table, FILE *out)
     for (size_t i = 0; i < table->nr_points; i++) {
         faster += table->points[i].choice.nr_settings > 0;
         proven += table->points[i].proven;
-        raced += !isnan(table->points[i].default_seconds);
+        raced += isnan(table->points[i].default_seconds) ? 0 : 1;
     }
     if (table->nr_rows) {
         fprintf(out, "%zu line%s proven: faster than the default (%s) in fresh launches\n\n",
@@ -103,6 +103,10 @@ void tune_print_summary(const struct decision_table *table, FILE *out)
             "%zu sizes raced: %zu looked faster, %zu went into confirmation, %zu were proven;\n"
             "all others keep the default.\n",
             raced, faster, table->lines_tested, proven);
+    if (faster > table->lines_tested && !table->interrupted) {
+        fprintf(out, "The budget had no room to confirm %zu of them: raise --budget.\n",
+                faster - table->lines_tested);
+    }
     if (raced < table->nr_points) {
         fprintf(out, "%zu sizes were not raced, the first because: %s (result.json has the rest)\n",
                 table->nr_points - raced, first_not_raced(table));

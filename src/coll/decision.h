@@ -18,6 +18,13 @@
 
 enum evidence { EVIDENCE_PREDICTED, EVIDENCE_SIMULATED, EVIDENCE_MEASURED, EVIDENCE_IN_TARGET };
 
+struct decision_rival { /* a candidate as the race saw it, also one that was dropped */
+    const char *algorithm;
+    double seconds; /* median; NaN = no sample */
+    size_t samples;
+    const char *verdict; /* "slower", "wrong: ...", "preferred": one clause for people */
+};
+
 struct decision_point {
     struct key key;
     struct candidate choice;    /* what the race preferred; the default when nothing did */
@@ -30,6 +37,8 @@ struct decision_point {
     const double *log_ratios;   /* pairs of them: log(default / choice) of each pair; or NULL */
     bool proven;                /* p below the level for one line, and gain.low > 0 */
     const char *reason;         /* why not, or why: one clause for people */
+    const struct decision_rival *rivals; /* of the race, the default first */
+    size_t nr_rivals;
 };
 
 struct decision_row {

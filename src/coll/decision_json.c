@@ -34,6 +34,38 @@ static struct interval interval_from_json(const struct json *json)
                              json_get_number(json, "level", NAN)};
 }
 
+static struct json *rivals_to_json(const struct decision_point *point)
+{
+    struct json *list = json_make_array();
+    for (size_t i = 0; i < point->nr_rivals; i++) {
+        const struct decision_rival *rival = &point->rivals[i];
+        struct json *object = json_make_object();
+        json_put_text(object, "algorithm", rival->algorithm);
+        json_put_number(object, "race_s", rival->seconds);
+        json_put_integer(object, "samples", (int64_t)rival->samples);
+        json_put_text(object, "verdict", rival->verdict);
+        json_append(list, object);
+    }
+    return list;
+}
+
+static void rivals_from_json(const struct json *list, struct arena *arena,
+                             struct decision_point *point)
+{
+    struct decision_rival *rivals = arena_alloc(arena, json_length(list) + 1, sizeof *rivals);
+    for (size_t i = 0; i < json_length(list); i++) {
+        const struct json *object = json_item(list, i);
+        rivals[i] = (struct decision_rival){
+            .algorithm = arena_strdup(arena, json_get_text(object, "algorithm", "")),
+            .seconds = json_get_number(object, "race_s", NAN),
+            .samples = (size_t)json_get_integer(object, "samples", 0),
+            .verdict = arena_strdup(arena, json_get_text(object, "verdict", "")),
+        };
+    }
+    point->rivals = rivals;
+    point->nr_rivals = json_length(list);
+}
+
 static struct json *point_to_json(const struct decision_point *point)
 {
     struct json *object = key_to_json(&point->key);
@@ -43,6 +75,7 @@ static struct json *point_to_json(const struct decision_point *point)
     json_put_number(object, "choice_s", point->choice_seconds);
     json_put_bool(object, "proven", point->proven);
     json_put_text(object, "reason", point->reason);
+    json_put(object, "rivals", rivals_to_json(point));
     if (point->pairs) {
         json_put(object, "gain", interval_to_json(&point->gain));
         json_put_number(object, "p", point->p);
@@ -137,6 +170,7 @@ static int point_from_json(const struct json *json, struct arena *arena,
     point->log_ratios = log_ratios;
     point->proven = json_get_bool(json, "proven", false);
     point->reason = arena_strdup(arena, json_get_text(json, "reason", ""));
+    rivals_from_json(json_get(json, "rivals"), arena, point);
     if (point->proven && (nr_ratios == 0 || !(point->gain.low > 0))) {
         return error_set(error, EXIT_INPUT, "a point is marked proven without a gain above 0");
     }

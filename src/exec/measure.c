@@ -32,6 +32,7 @@ struct bench { /* one request in progress */
     unsigned char *send, *recv;
     struct pattern *pattern;
     uint32_t element; /* bytes */
+    bool in_place_works;
 };
 
 /* How many elements a rank's input and output have. */
@@ -226,9 +227,8 @@ static int try_alone(struct bench *bench, size_t i, struct arena *arena,
         return exec->runner->apply(exec->runner_state, &candidate_default, error);
     }
     if (request->check) {
-        bool both = coll_in_place(request->key->collective);
         if (check_once(bench, candidate, false, answer, error) ||
-            (both && check_once(bench, candidate, true, answer, error))) {
+            (bench->in_place_works && check_once(bench, candidate, true, answer, error))) {
             return -1;
         }
         if (answer->wrong) {
@@ -327,6 +327,31 @@ static int measure_all(struct bench *bench, struct arena *arena, struct measure_
     return 0;
 }
 
+/* Can the library run this call out of place (-1 if not), and in place too (if not, `why`)? */
+static int ask_library(struct bench *bench, struct error *why, struct error *error)
+{
+    const struct measure_request *request = bench->request;
+    struct exec *exec = bench->exec;
+    struct call probe = {
+        .collective = request->key->collective, .count = bench->count, .root = request->root};
+    if (exec_agree(exec, exec->runner->accepts(exec->runner_state, &probe, error), error)) {
+        return -1;
+    }
+    probe.in_place = true;
+    bench->in_place_works =
+        coll_in_place(probe.collective) && !exec->runner->accepts(exec->runner_state, &probe, why);
+    return 0;
+}
+
+static void refuse_all(const struct bench *bench, const char *why, struct arena *arena,
+                       struct measure_answer *answers)
+{
+    for (size_t i = 0; i < bench->request->nr; i++) {
+        answers[i] =
+            (struct measure_answer){.verdict = MEASURE_REFUSED, .detail = arena_strdup(arena, why)};
+    }
+}
+
 int measure_run(struct exec *exec, const struct measure_request *request, struct arena *arena,
                 struct measure_answer *answers, struct error *error)
 {
@@ -343,9 +368,13 @@ int measure_run(struct exec *exec, const struct measure_request *request, struct
     bench.count =
         coll_count(request->key->collective, request->key->bytes, bench.element, bench.ranks);
     size_buffers(&bench);
-    struct call probe = {.collective = request->key->collective, .count = bench.count};
-    if (exec_agree(exec, exec->runner->accepts(exec->runner_state, &probe, error), error)) {
+    struct error why = ERROR_NONE;
+    if (ask_library(&bench, &why, error)) {
         return -1;
+    }
+    if (request->in_place && !bench.in_place_works) {
+        refuse_all(&bench, why.message, arena, answers);
+        return 0;
     }
     uint64_t larger =
         bench.in_elements > bench.out_elements ? bench.in_elements : bench.out_elements;

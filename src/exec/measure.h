@@ -25,7 +25,7 @@ struct measure_request {
     enum datatype datatype;
     enum reduction reduction;
     uint32_t root; /* rank in the group */
-    bool in_place; /* time it in place (results are checked both ways all the same) */
+    bool in_place; /* time it in place (results are checked both ways, where both work) */
     bool check;
     bool every_call; /* every call is a sample, one after the other: no candidates alternate */
     unsigned warmup; /* calls before the first block of each candidate, not timed */

@@ -104,6 +104,20 @@ static int (*const calls[COLL_NR])(MPI_Comm, const struct call *) = {
     [COLL_ALL_TO_ALL] = call_all_to_all,
 };
 
+/* MPICH 3.3 to 4.1 over ch4 reads a bad address where a root other than 0 reduces in place
+ * (github.com/pmodels/mpich/issues/6540). */
+static bool crashes(const struct call *call)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0, major = 0, minor = 0;
+    if (call->collective != COLL_REDUCE || !call->in_place || call->root == 0) {
+        return false;
+    }
+    MPI_Get_library_version(text, &length);
+    return sscanf(text, "MPICH Version: %d.%d", &major, &minor) == 2 && strstr(text, "ch4") &&
+           (major == 3 || (major == 4 && minor < 2));
+}
+
 static int accepts(void *state, const struct call *call, struct error *error)
 {
     (void)state;
@@ -112,6 +126,11 @@ static int accepts(void *state, const struct call *call, struct error *error)
                          "%s is not run with MPI here; there are allreduce, reduce-scatter, "
                          "all-gather, broadcast, reduce and all-to-all",
                          coll_name(call->collective));
+    }
+    if (crashes(call)) {
+        return error_set(error, EXIT_ABSENT,
+                         "this MPICH crashes where a root other than 0 reduces in place (mended by "
+                         "MPICH 4.2)");
     }
     if (call->count > INT_MAX) {
         return error_set(error, EXIT_INPUT,

@@ -44,17 +44,23 @@ static const char *trial_id(const struct trial *trial, struct arena *arena)
                         candidate_id(&trial->candidate, arena));
 }
 
+static struct outcome copy_outcome(const struct outcome *outcome, struct arena *arena)
+{
+    struct outcome copy = *outcome;
+    copy.samples = arena_alloc(arena, outcome->nr + 1, sizeof(double));
+    if (outcome->nr) {
+        memcpy(copy.samples, outcome->samples, outcome->nr * sizeof(double));
+    }
+    copy.detail = arena_strdup(arena, outcome->detail ? outcome->detail : "");
+    return copy;
+}
+
 static void remember(struct journal *journal, const struct trial *trial,
                      const struct outcome *outcome)
 {
     struct entry *entry = arena_alloc(&journal->arena, 1, sizeof *entry), *known;
     entry->id = trial_id(trial, &journal->arena);
-    entry->outcome = *outcome;
-    entry->outcome.samples = arena_alloc(&journal->arena, outcome->nr + 1, sizeof(double));
-    if (outcome->nr) {
-        memcpy(entry->outcome.samples, outcome->samples, outcome->nr * sizeof(double));
-    }
-    entry->outcome.detail = arena_strdup(&journal->arena, outcome->detail ? outcome->detail : "");
+    entry->outcome = copy_outcome(outcome, &journal->arena);
     HASH_FIND_STR(journal->entries, entry->id, known);
     if (!known) {
         HASH_ADD_KEYPTR(hh, journal->entries, entry->id, strlen(entry->id), entry);
@@ -288,7 +294,7 @@ static int run_remembered(struct oracle *oracle, const struct trial *trials, siz
         const char *id = trial_id(&trials[i], arena);
         HASH_FIND_STR(journal->entries, id, entry);
         if (entry) {
-            outcomes[i] = entry->outcome;
+            outcomes[i] = copy_outcome(&entry->outcome, arena);
             journal->reused++;
         } else {
             where[nr_missing] = i;

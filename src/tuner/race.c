@@ -121,6 +121,14 @@ static int run_round(struct race_entry *entry, uint32_t round, struct oracle *or
     for (size_t k = 0; k < nr; k++) {
         size_t i = which[k];
         *spent += outcomes[k].cost;
+        if (i == 0 && outcomes[k].kind == OUTCOME_WRONG) {
+            char size[UNITS_TEXT];
+            return error_set(error, EXIT_WRONG,
+                             "%s of %s: the library's own choice computes wrong results (%s): "
+                             "nothing can be tuned on such a machine",
+                             coll_name(entry->key->collective),
+                             units_format_bytes(entry->key->bytes, size), outcomes[k].detail);
+        }
         if (outcomes[k].kind != OUTCOME_SAMPLES) {
             drop(entry, i,
                  arena_printf(arena, "%s: %s", outcome_name(outcomes[k].kind), outcomes[k].detail));

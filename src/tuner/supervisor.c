@@ -470,7 +470,7 @@ struct oracle supervisor_oracle(struct supervisor *supervisor)
         .noise = 0.1,
         .price_call = 1e-6,
         .price_communicator = 1e-3,
-        .price_launch = supervisor->startup > 0 ? 2 * supervisor->startup : 1, /* and its end */
+        .price_launch = supervisor->startup > 0 ? 1.2 * supervisor->startup : 1, /* and its end */
         .run = run_launched,
         .close = close_oracle,
         .state = supervisor,

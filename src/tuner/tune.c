@@ -23,6 +23,27 @@ struct session { /* one tune_run */
     size_t nr_proposed;
 };
 
+static void keep_rivals(const struct race_entry *entry, size_t winner, struct arena *arena,
+                        struct decision_point *point)
+{
+    struct decision_rival *rivals = arena_alloc(arena, entry->nr + 1, sizeof *rivals);
+    for (size_t i = 0; i < entry->nr; i++) {
+        const char *why = entry->dropped[i] ? entry->dropped[i]
+                          : i == 0          ? "the default"
+                          : i == winner     ? "preferred"
+                                            : "not faster";
+        rivals[i] = (struct decision_rival){
+            .algorithm = arena_strdup(arena, entry->candidates[i].algorithm),
+            .seconds =
+                entry->nr_samples[i] ? stats_median(entry->samples[i], entry->nr_samples[i]) : NAN,
+            .samples = entry->nr_samples[i],
+            .verdict = arena_strdup(arena, why),
+        };
+    }
+    point->rivals = rivals;
+    point->nr_rivals = entry->nr;
+}
+
 /* The race's view of every key becomes a point; nothing is proven yet. */
 static void make_points(struct session *session)
 {
@@ -50,6 +71,7 @@ static void make_points(struct session *session)
                       : winner == 0      ? "nothing was faster in the race"
                                          : "faster in the race; not confirmed",
         };
+        keep_rivals(entry, winner, &table->arena, point);
         point->reason = point->reason ? arena_strdup(&table->arena, point->reason) : "not measured";
         if (entry->nr_samples && entry->nr_samples[0]) {
             point->default_seconds = stats_median(entry->samples[0], entry->nr_samples[0]);
