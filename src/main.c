@@ -109,7 +109,8 @@ int main(int argc, char **argv)
 {
     struct error error = ERROR_NONE;
     const char *name = argc > 1 ? argv[1] : "help";
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN); /* writes fail with EPIPE or EFBIG, and say so */
+    signal(SIGXFSZ, SIG_IGN);
     if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
         name = "help";
     } else if (!strcmp(name, "--version") || !strcmp(name, "-V")) {

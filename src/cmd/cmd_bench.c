@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "exec.h"
 #include "file.h"
+#include "job_work.h"
 #include "measure.h"
 #include "stats.h"
 #include "table.h"
@@ -292,7 +293,7 @@ int cmd_bench(int argc, char **argv, struct error *error)
     if (help) {
         return EXIT_OK;
     }
-    if (exec_start(&argc, &argv, &bench.exec, error)) {
+    if (job_check_selection(error) || exec_start(&argc, &argv, &bench.exec, error)) {
         return (int)error->status;
     }
     int status = run(&bench, error) ? (int)error->status : bench.wrong ? EXIT_WRONG : EXIT_OK;

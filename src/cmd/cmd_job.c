@@ -238,7 +238,8 @@ int cmd_job(int argc, char **argv, struct error *error)
         error_set(error, EXIT_INPUT, "--report-to is missing; this command is started by tune");
         return EXIT_INPUT;
     }
-    if (put_settings(&options.settings, error) || exec_start(&argc, &argv, &exec, error)) {
+    if (put_settings(&options.settings, error) || job_check_selection(error) ||
+        exec_start(&argc, &argv, &exec, error)) {
         report_no_start(&options, error);
         return (int)error->status;
     }

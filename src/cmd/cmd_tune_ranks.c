@@ -130,7 +130,7 @@ static int tune_on_ranks(const struct tune_options *options, int argc, char **ar
                          struct error *error)
 {
     struct exec *exec;
-    if (exec_start(&argc, &argv, &exec, error)) {
+    if (job_check_selection(error) || exec_start(&argc, &argv, &exec, error)) {
         return (int)error->status;
     }
     int failed = exec_open_library(exec, "mpich", error);

@@ -152,10 +152,27 @@ void job_dismiss(struct exec *exec)
     exec_share_text(exec, &shared);
 }
 
+/* Other versions may know more than our check does. */
+int job_check_selection(struct error *error)
+{
+    const char *file = getenv(MPICH_FILE_VARIABLE);
+    if (!file || !*file || !strstr(CCLTUNE_MPI_NAME, "MPICH 4.0")) {
+        return 0;
+    }
+    struct json *tree = json_read_file(file, error);
+    int failed = !tree || mpich_tree_check(tree, error);
+    json_free(tree);
+    if (failed) {
+        error->status = EXIT_INPUT;
+        error_prefix(error, "%s=%s, of which MPICH would crash", MPICH_FILE_VARIABLE, file);
+    }
+    return failed ? -1 : 0;
+}
+
 /* MPICH's selection in force: the user's file where one is set, else the built-in tree. */
 static int describe_selection(struct json *library, struct error *error)
 {
-    const char *file = getenv("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE");
+    const char *file = getenv(MPICH_FILE_VARIABLE);
     struct json *tree = NULL;
     if (strcmp(json_get_text(library, "name", ""), "MPICH")) {
         return 0;

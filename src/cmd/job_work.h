@@ -21,6 +21,9 @@ int job_work(struct exec *exec, const char *batch, const struct job_listener *li
 int job_follow(struct exec *exec, struct error *error);
 void job_dismiss(struct exec *exec);
 
+/* Before MPI starts: MPICH crashes of a selection file that is missing or broken. */
+int job_check_selection(struct error *error);
+
 /* What the job says of itself, on rank 0 (NULL elsewhere): library with its selection tree, ranks,
  * hosts, topology. Collective. Free with json_free. */
 struct json *job_hello(struct exec *exec, struct error *error);

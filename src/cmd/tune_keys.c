@@ -10,6 +10,16 @@
 static const enum collective usual[] = {COLL_ALLREDUCE, COLL_REDUCE_SCATTER, COLL_ALL_GATHER,
                                         COLL_BROADCAST, COLL_REDUCE,         COLL_ALL_TO_ALL};
 
+static bool is_usual(enum collective collective)
+{
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        if (usual[i] == collective) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int read_collectives(const struct option_list *list, bool wanted[COLL_NR],
                             struct arena *arena, struct error *error)
 {
@@ -22,6 +32,12 @@ static int read_collectives(const struct option_list *list, bool wanted[COLL_NR]
             enum collective collective;
             if (coll_parse(name, &collective, error)) {
                 return error_prefix(error, "--coll");
+            }
+            if (!is_usual(collective)) {
+                return error_set(error, EXIT_INPUT,
+                                 "--coll: %s is not tuned; there are allreduce, reduce-scatter, "
+                                 "all-gather, broadcast, reduce and all-to-all",
+                                 coll_name(collective));
             }
             wanted[collective] = true;
         }

@@ -12,10 +12,13 @@
 #include "tune_keys.h"
 #include "tune_print.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -100,7 +103,10 @@ static int prepare(struct session *session, struct error *error)
         check_cores(session, error)) {
         return -1;
     }
-    return tune_keys_make(&request, &session->arena, &session->keys, &session->nr_keys, error);
+    if (tune_keys_make(&request, &session->arena, &session->keys, &session->nr_keys, error)) {
+        return -1;
+    }
+    return session->target->check_environment(session->keys, session->nr_keys, error);
 }
 
 /* The price of the whole run before any of it: at 100 us a block. */
@@ -209,18 +215,35 @@ static int run(struct session *session, struct oracle *oracle, struct error *err
     return failed;
 }
 
+/* Not while another run writes it. */
+static int forget_journal(const char *path, struct error *error)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        return 0;
+    }
+    int failed = 0;
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+        failed = error_set(error, EXIT_INPUT,
+                           "journal %s: another run is writing it: wait for it, or use another "
+                           "--out",
+                           path);
+    } else if (unlink(path)) {
+        failed = error_errno(error, errno, "removing the journal %s", path);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return failed;
+}
+
 static int run_journalled(struct session *session, struct oracle *oracle, struct error *error)
 {
     struct journal *journal;
     char *path = file_join(session->directory, "journal.jsonl");
     struct json *description = about(session);
-    if (session->options->fresh && access(path, F_OK) == 0 && unlink(path)) {
-        error_set(error, EXIT_SYSTEM, "cannot remove %s", path);
-        free(path);
-        json_free(description);
-        return -1;
-    }
-    int failed = journal_open(path, description, session->options->resume, &journal, error);
+    int failed = session->options->fresh ? forget_journal(path, error) : 0;
+    failed = failed || journal_open(path, description, session->options->resume, &journal, error);
     free(path);
     json_free(description);
     if (failed) {

@@ -173,7 +173,9 @@ static void add_graft_ends(struct ends *ends, const struct branch *branch)
             add_end(ends, graft->last_bytes < INT32_MAX ? graft->last_bytes : INT32_MAX);
         }
     }
-    qsort(ends->items, ends->nr, sizeof *ends->items, compare_ends);
+    if (ends->nr) {
+        qsort(ends->items, ends->nr, sizeof *ends->items, compare_ends);
+    }
 }
 
 /* What calls get whose size lies in a range without ends inside, `first` being in it. */

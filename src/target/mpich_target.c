@@ -6,6 +6,7 @@
  */
 #include "mpich_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the measured calls (float32). Only needs on the number of elements depend on it, and where
@@ -28,6 +29,23 @@ static int find_default(const struct library *library, const struct mpich_collec
             return -1;
         }
         memcpy(leaf, found, sizeof found);
+    }
+    return 0;
+}
+
+/* A control variable of the user wins over any selection file: what would be compared is it with
+ * itself, and the file would say otherwise. */
+static int mpich_check_environment(const struct key *keys, size_t nr, struct error *error)
+{
+    for (size_t i = 0; i < nr; i++) {
+        const struct mpich_collective *collective = mpich_collective_find(keys[i].collective);
+        const char *value = collective ? getenv(collective->variable) : NULL;
+        if (value && *value && strcmp(value, "auto")) {
+            return error_set(error, EXIT_INPUT,
+                             "%s=%s is set and wins over any selection file, so nothing can be "
+                             "proven: unset it",
+                             collective->variable, value);
+        }
     }
     return 0;
 }
@@ -144,6 +162,7 @@ static int self_test_candidates(const struct library *library, const struct key 
 const struct target target_mpich = {
     .name = "mpich",
     .what = "MPICH's algorithm of each collective, by size and group",
+    .check_environment = mpich_check_environment,
     .candidates = mpich_candidates,
     .default_choice = mpich_default_choice,
     .race_reference = mpich_race_reference,
@@ -154,6 +173,7 @@ const struct target target_mpich = {
 const struct target target_mpich_aa = {
     .name = "mpich-aa",
     .what = "self-test: MPICH's default against itself, where every proposed line is false",
+    .check_environment = mpich_check_environment,
     .candidates = self_test_candidates,
     .default_choice = mpich_default_choice,
     .emit = mpich_emit_self_test,

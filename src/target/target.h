@@ -38,6 +38,10 @@ struct target {
     const char *name; /* as the user writes it: "mpich" */
     const char *what; /* one sentence */
 
+    /* Is something set in the environment that would win over the emitted files, so that nothing
+     * could be proven? The error names it. */
+    int (*check_environment)(const struct key *keys, size_t nr, struct error *error);
+
     /* The candidates for `key`, the default not among them, none equal to what the default does
      * anyway, none that the library refuses or that is illegal for the key. Arena-owned. */
     int (*candidates)(const struct library *library, const struct key *key, struct arena *arena,

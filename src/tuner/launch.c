@@ -56,9 +56,14 @@ int launch_split(const char *command, struct arena *arena, char ***words, size_t
     return 0;
 }
 
-/* A launch inside a launch must not take itself for a rank of the outer one. */
+/* A launch inside a launch must not take itself for a rank of the outer one. Outside of one the
+ * same prefixes are the user's settings of the launcher (HYDRA_HOST_FILE, OMPI_MCA_...) and stay.
+ */
 static void forget_outer_launch(void)
 {
+    if (!getenv("PMI_RANK") && !getenv("PMIX_RANK") && !getenv("OMPI_COMM_WORLD_RANK")) {
+        return;
+    }
     static const char *const prefixes[] = {"PMI_",  "PMIX_", "HYDRA_",   "HYDI_",
                                            "OMPI_", "PRTE_", "MPIEXEC_", "MPI_LOCAL"};
     for (size_t i = 0; environ && environ[i];) {
@@ -91,6 +96,7 @@ _Noreturn static void become(char *const words[], int output, int report, pid_t 
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     dup2(nothing, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);

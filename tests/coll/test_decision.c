@@ -187,9 +187,16 @@ static void test_points_with_unequal_pairs(void **state)
     decision_release(&table);
 }
 
+static const struct decision_rival rivals[] = {{"default", 1e-5, 60, "the default"},
+                                               {"ring", 1.0 / 3, 7, "slower"},
+                                               {"tree", NAN, 0, "wrong: \"sum\""}};
+
 static void fill_table(struct decision_table *table)
 {
     fill_points(table, "rrdRtt");
+    table->points[1].rivals = rivals;
+    table->points[1].nr_rivals = sizeof rivals / sizeof *rivals;
+    table->canary = 1.25e-5;
     table->library = "MPICH 4.0.2, ch4:ucx";
     table->version = "4.0.2";
     table->fingerprint = "0123456789abcdef";
@@ -228,6 +235,13 @@ static void assert_same_point(const struct decision_point *a, const struct decis
     for (size_t p = 0; p < a->pairs; p++) {
         assert_same_double(a->log_ratios[p], b->log_ratios[p]);
     }
+    assert_int_equal(a->nr_rivals, b->nr_rivals);
+    for (size_t i = 0; i < a->nr_rivals; i++) {
+        assert_string_equal(a->rivals[i].algorithm, b->rivals[i].algorithm);
+        assert_string_equal(a->rivals[i].verdict, b->rivals[i].verdict);
+        assert_same_double(a->rivals[i].seconds, b->rivals[i].seconds);
+        assert_int_equal(a->rivals[i].samples, b->rivals[i].samples);
+    }
 }
 
 /* Through text, as a file would: nothing is lost, and the rows come out the same. */
@@ -247,6 +261,7 @@ static void test_a_table_is_read_back(void **state)
     assert_string_equal(text, text_again);
     assert_true(read.seed == table.seed && read.interrupted && read.pairs == PAIRS);
     assert_int_equal(read.evidence, EVIDENCE_IN_TARGET);
+    assert_same_double(read.canary, 1.25e-5);
     assert_int_equal(read.nr_points, table.nr_points);
     for (size_t i = 0; i < table.nr_points; i++) {
         assert_same_point(&table.points[i], &read.points[i]);

@@ -180,7 +180,7 @@ gather is not run with MPI here|gather -e 8
 send-recv is not run with MPI here|sendrecv -e 8
 datatype 'half': MPI's standard has no such type|-d half
 reduction 'avg': MPI has no such operation; use sum|-o avg
-datatype 'flaot'.*did you mean 'float'|-d flaot
+unknown datatype 'flaot': expected int8.*float|-d flaot
 unknown library 'nccl': expected mpich|--library nccl
 --root 2: the group has ranks 0 to 1|bcast -r 2
 --root 1: the group has ranks 0 to 0|bcast -r 1 --group a=1x1*2

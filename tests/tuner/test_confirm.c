@@ -89,6 +89,7 @@ static void test_pairs_alternate(void **state)
         }
     }
     assert_null(confirmed.pairs.failure[0]);
+    assert_true(confirmed.pairs.canary == 1);
     arena_release(&confirmed.arena);
 }
 
@@ -145,6 +146,7 @@ static void test_without_canaries_nothing_is_disturbed(void **state)
     struct confirmed confirmed = run_confirm(&script, 1, 5);
     assert_int_equal(confirmed.pairs.pairs, 5);
     assert_int_equal(script.nr, 10);
+    assert_true(isnan(confirmed.pairs.canary));
     arena_release(&confirmed.arena);
 }
 

@@ -136,10 +136,29 @@ static void test_a_default_that_fails_ends_its_key(void **state)
     const double gains[] = {0.5, 0.1};
     struct synthetic synthetic = quiet(2, gains);
     struct interval gain;
-    synthetic.default_kind = OUTCOME_WRONG;
+    synthetic.default_kind = OUTCOME_CRASHED;
     struct race race = run_race(&synthetic, &key, 1, 1e9);
+    assert_int_equal(race.failed, 0);
     assert_int_equal(race_winner(race.entries, 0.02, 1, &gain), 0);
     assert_true(race.entries->settled);
+    assert_int_equal(synthetic.runs, 1);
+    arena_release(&race.arena);
+}
+
+/* A library that computes wrong results by itself: there is no time to be better than. */
+static void test_a_default_that_is_wrong_ends_the_race(void **state)
+{
+    (void)state;
+    struct key keys[2];
+    const double gains[] = {0.5};
+    synthetic_fill_keys(keys, 2);
+    struct synthetic synthetic = quiet(1, gains);
+    synthetic.default_kind = OUTCOME_WRONG;
+    struct race race = run_race(&synthetic, keys, 2, 1e9);
+    assert_int_equal(race.failed, -1);
+    assert_int_equal(race.error.status, EXIT_WRONG);
+    assert_non_null(strstr(race.error.message, "allreduce of 1"));
+    assert_non_null(strstr(race.error.message, "as the truth has it"));
     assert_int_equal(synthetic.runs, 1);
     arena_release(&race.arena);
 }
@@ -214,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_small_gains_are_not_worth_it),
         cmocka_unit_test(test_failures_carry_their_reason),
         cmocka_unit_test(test_a_default_that_fails_ends_its_key),
+        cmocka_unit_test(test_a_default_that_is_wrong_ends_the_race),
         cmocka_unit_test(test_a_key_without_candidates_costs_nothing),
         cmocka_unit_test(test_the_budget_ends_the_race),
         cmocka_unit_test(test_candidates_alike_settle),

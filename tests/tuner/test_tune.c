@@ -131,6 +131,7 @@ static void test_the_table_of_a_clear_win(void **state)
     assert_true(table->points[1].pairs == table->pairs && table->points[1].log_ratios);
     assert_true(table->points[1].default_seconds > 1.4 * table->points[1].choice_seconds);
     assert_int_equal(synthetic.last_launch, 2 * table->pairs);
+    assert_true(table->canary > 20e-6 && table->canary < 22e-6);
     decision_release(&tuned.table);
 }
 
@@ -166,6 +167,35 @@ static void test_nothing_faster_means_no_fresh_launch(void **state)
     assert_int_equal(synthetic.last_launch, 0);
     assert_reasons(&tuned.table, "nothing was faster in the race");
     assert_true(tuned.table.points[0].default_seconds > 0);
+    assert_true(isnan(tuned.table.canary));
+    decision_release(&tuned.table);
+}
+
+/* What became of each candidate is told, also of those that were dropped. */
+static void test_rivals_are_kept_with_their_verdicts(void **state)
+{
+    (void)state;
+    struct synthetic synthetic = noisy(7);
+    set_gain(&synthetic, 1, 0.25, 0.25);
+    set_gain(&synthetic, 2, -0.8, -0.8);
+    synthetic.truth[3].kind = OUTCOME_WRONG;
+    struct tuned tuned = tune(&synthetic);
+    static const char *const expected[][2] = {{"default", "the default"},
+                                              {"algorithm0", "slower"},
+                                              {"algorithm1", "preferred"},
+                                              {"algorithm2", "much slower"},
+                                              {"algorithm3", "wrong: as the truth has it"}};
+    for (size_t k = 0; k < KEYS; k++) {
+        const struct decision_point *point = &tuned.table.points[k];
+        assert_int_equal(point->nr_rivals, 5);
+        for (size_t i = 0; i < 5; i++) {
+            const struct decision_rival *rival = &point->rivals[i];
+            assert_string_equal(rival->algorithm, expected[i][0]);
+            assert_string_equal(rival->verdict, expected[i][1]);
+            assert_int_equal(rival->samples > 0, i != 4);
+            assert_int_equal(isnan(rival->seconds) != 0, i == 4);
+        }
+    }
     decision_release(&tuned.table);
 }
 
@@ -214,11 +244,18 @@ static void test_a_failing_default_proves_nothing(void **state)
     (void)state;
     struct synthetic synthetic = noisy(7);
     set_gain(&synthetic, 1, 0.5, 0.5);
-    synthetic.default_kind = OUTCOME_WRONG;
+    synthetic.default_kind = OUTCOME_HUNG;
     struct tuned tuned = tune(&synthetic);
     assert_int_equal(tuned.failed, 0);
     assert_int_equal(tuned.table.nr_rows, 0);
-    assert_reasons(&tuned.table, "wrong: as the truth has it");
+    assert_reasons(&tuned.table, "hung: as the truth has it");
+    decision_release(&tuned.table);
+    synthetic.default_kind = OUTCOME_WRONG;
+    tuned = tune(&synthetic);
+    assert_int_equal(tuned.failed, -1);
+    assert_int_equal(tuned.error.status, EXIT_WRONG);
+    assert_false(tuned.table.interrupted);
+    assert_int_equal(tuned.table.nr_rows, 0);
     decision_release(&tuned.table);
 }
 
@@ -431,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_the_table_of_a_clear_win),
         cmocka_unit_test(test_a_flattered_winner_is_not_emitted),
         cmocka_unit_test(test_nothing_faster_means_no_fresh_launch),
+        cmocka_unit_test(test_rivals_are_kept_with_their_verdicts),
         cmocka_unit_test(test_failures_never_become_rows),
         cmocka_unit_test(test_failures_in_fresh_launches_carry_their_reason),
         cmocka_unit_test(test_a_failing_default_proves_nothing),
