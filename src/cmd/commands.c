@@ -15,6 +15,8 @@
 
 const struct command commands[] = {
     {"topo", "what machine is this (or does this file describe)?", MPI_NEVER, false, cmd_topo},
+    {"schedule", "what moves when: algorithms as tables, pages, pictures, proofs", MPI_NEVER, false,
+     cmd_schedule},
     {"bench", "time collectives on real ranks, in nccl-tests' table", MPI_REQUIRED, false,
      WITH_MPI(cmd_bench)},
     {"tune", "find, prove and write the settings that make collectives fastest here", MPI_OPTIONAL,

@@ -35,6 +35,7 @@ bool command_launched(void);
 bool command_launched_first(void);
 
 int cmd_topo(int argc, char **argv, struct error *error);
+int cmd_schedule(int argc, char **argv, struct error *error);
 int cmd_bench(int argc, char **argv, struct error *error);
 int cmd_tune(int argc, char **argv, struct error *error);
 int cmd_tune_ranks(int argc, char **argv, struct error *error);
