@@ -12,8 +12,8 @@
 
 enum { SLICES_IN_FLIGHT_MOST = 1 << 22 }; /* connections x window */
 
-/* Events x clock entries: some 10 s of work. */
-static const uint64_t work_most = UINT64_C(1) << 35;
+/* Slices x clock entries: some 10 s of work. */
+static const uint64_t work_most = UINT64_C(1) << 34;
 
 static void note(struct check *check, struct check_messages *messages, struct check_sent message)
 {

@@ -114,11 +114,9 @@ static int read_access(struct check *check, struct check_action action, uint32_t
         return fail_race(check, cell, action, false, at->write.by, true);
     }
     struct check_access access = {action, check_clock_touch(&check->clocks, action.actor)};
-    for (uint32_t i = at->reads; i != 0; i = memory->reads[i].next) {
-        if (memory->reads[i].access.by.actor == action.actor) {
-            memory->reads[i].access = access;
-            return 0;
-        }
+    if (at->reads != 0 && memory->reads[at->reads].access.by.actor == action.actor) {
+        memory->reads[at->reads].access = access; /* the later one says it all */
+        return 0;
     }
     uint32_t read = memory->spare_read;
     if (read != 0) {

@@ -522,156 +522,39 @@ static void test_scratch_belongs_to_its_loop(void **state)
 
 typedef void spoil_fn(struct draft *draft, struct sched_step *step);
 
-static void spoil_peer(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->send[0].peers.space.base = 7;
-}
+#define SPOIL(name, act)                                                                           \
+    static void name(struct draft *draft, struct sched_step *step)                                 \
+    {                                                                                              \
+        (void)draft, (void)step;                                                                   \
+        act;                                                                                       \
+    }
 
-static void spoil_negative_peer(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->recv[0].space.base = -5;
-}
-
-static void spoil_lane(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->recv[0].lane = 1;
-}
-
-static void spoil_chunk(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->take.space.base = 1;
-}
-
-static void spoil_move(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->take.space.move = INT_MIN;
-}
-
-static void spoil_size(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->take.space.size = 0;
-}
-
-static void spoil_run(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->store.run = INT_MAX;
-}
-
-static void spoil_runs(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->store.runs = -1;
-}
-
-static void spoil_buffer(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->store.buffer = (enum sched_buffer)9;
-}
-
-static void spoil_scratch(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->store.buffer = SCHED_SCRATCH; /* there is none */
-}
-
-static void spoil_input(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->store.buffer = SCHED_IN;
-}
-
-static void spoil_count(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->recv[0].count = 3;
-}
-
-static void spoil_lists(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->nr_recv = SCHED_SENDS_MOST + 1;
-}
-
-static void spoil_compute(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->compute = "select";
-}
-
-static void spoil_push(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->via = SCHED_PUSH;
-}
-
-static void spoil_place(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->combine = SCHED_PLACE; /* and takes */
-}
-
-static void spoil_lengths(struct draft *draft, struct sched_step *step)
-{
-    (void)draft;
-    step->take.runs = 0;
-}
-
-static void spoil_ranks(struct draft *draft, struct sched_step *step)
-{
-    (void)step;
-    draft->schedule.request.ranks = 1000000000;
-}
-
-static void spoil_chunks(struct draft *draft, struct sched_step *step)
-{
-    (void)step;
-    draft->schedule.shape.chunks = UINT32_MAX;
-}
-
-static void spoil_copies(struct draft *draft, struct sched_step *step)
-{
-    (void)step;
-    draft->schedule.shape.copies = 0;
-}
-
-static void spoil_lanes(struct draft *draft, struct sched_step *step)
-{
-    (void)step;
-    draft->schedule.shape.lanes = 99;
-}
-
-static void spoil_credits(struct draft *draft, struct sched_step *step)
-{
-    (void)step;
-    draft->schedule.shape.nr_credits = 99;
-}
-
-static void spoil_window(struct draft *draft, struct sched_step *step)
-{
-    (void)step;
-    draft->options.window = 3;
-}
-
-static void spoil_slices(struct draft *draft, struct sched_step *step)
-{
-    (void)step;
-    draft->options.slices_per_chunk = 0;
-}
-
-static void spoil_in_place(struct draft *draft, struct sched_step *step)
-{
-    (void)step;
-    draft->schedule.request.collective = COLL_ALL_TO_ALL;
-    draft->schedule.request.in_place = true;
-}
+SPOIL(spoil_peer, step->send[0].peers.space.base = 7)
+SPOIL(spoil_negative_peer, step->recv[0].space.base = -5)
+SPOIL(spoil_lane, step->recv[0].lane = 1)
+SPOIL(spoil_chunk, step->take.space.base = 1)
+SPOIL(spoil_move, step->take.space.move = INT_MIN)
+SPOIL(spoil_size, step->take.space.size = 0)
+SPOIL(spoil_run, step->store.run = INT_MAX)
+SPOIL(spoil_runs, step->store.runs = -1)
+SPOIL(spoil_buffer, step->store.buffer = (enum sched_buffer)9)
+SPOIL(spoil_scratch, step->store.buffer = SCHED_SCRATCH)
+SPOIL(spoil_input, step->store.buffer = SCHED_IN)
+SPOIL(spoil_count, step->recv[0].count = 3)
+SPOIL(spoil_lists, step->nr_recv = SCHED_SENDS_MOST + 1)
+SPOIL(spoil_compute, step->compute = "select")
+SPOIL(spoil_push, step->via = SCHED_PUSH)
+SPOIL(spoil_place, step->combine = SCHED_PLACE)
+SPOIL(spoil_lengths, step->take.runs = 0)
+SPOIL(spoil_ranks, draft->schedule.request.ranks = 1000000000)
+SPOIL(spoil_chunks, draft->schedule.shape.chunks = UINT32_MAX)
+SPOIL(spoil_copies, draft->schedule.shape.copies = 0)
+SPOIL(spoil_lanes, draft->schedule.shape.lanes = 99)
+SPOIL(spoil_credits, draft->schedule.shape.nr_credits = 99)
+SPOIL(spoil_window, draft->options.window = 3)
+SPOIL(spoil_slices, draft->options.slices_per_chunk = 0)
+SPOIL(spoil_in_place, draft->schedule.request.collective = COLL_ALL_TO_ALL;
+      draft->schedule.request.in_place = true)
 
 static const struct {
     const char *words;
