@@ -28,6 +28,7 @@ ifneq (,$(filter default undefined,$(origin CC)))
 CC := gcc
 endif
 PKG_CONFIG   ?= pkg-config
+NVCC         ?= nvcc
 CLANG_FORMAT ?= clang-format
 
 # Where two MPIs are installed Debian names both; MPICH is ours unless the user says otherwise.
@@ -58,7 +59,7 @@ as_system = $(patsubst -I%,-isystem %,$(filter -I% -D%,$1))
 LIB_CPPFLAGS := $(call as_system,$(shell $(PKG_CONFIG) --cflags $(MODULES) 2>/dev/null))
 LIBS         := $(shell $(PKG_CONFIG) --libs $(MODULES) 2>/dev/null) -lm -ldl
 
-ROOMS    := $(patsubst %/,%,$(wildcard src/*/))
+ROOMS    := $(patsubst %/,%,$(wildcard src/*/)) kernels
 # uthash's own hash falls through cases, and clang warns of that where the macro is used.
 CPPFLAGS_ALL = -D_GNU_SOURCE -DHASH_FUNCTION=HASH_FNV $(addprefix -I,$(ROOMS)) -I$(B)/gen \
                $(LIB_CPPFLAGS) $(CPPFLAGS)
@@ -78,12 +79,17 @@ MPI_COMPILE   = $(MPI_CC) $(COMPILE_FLAGS) $(MPI_CPPFLAGS)
 
 # --- Files ---------------------------------------------------------------------------------------
 # ccltune-mpi is ccltune and these; what asks CCLTUNE_WITH_MPI is compiled once for each program.
-MPI_SRCS   := $(wildcard src/exec/*.c src/cmd/cmd_bench.c src/cmd/cmd_job.c src/cmd/job_*.c \
+# Plans, and threads that run them, need no MPI.
+MPI_FREE   := src/exec/lower.c src/exec/plan_dump.c src/exec/thread_run.c
+MPI_SRCS   := $(filter-out $(MPI_FREE),$(wildcard src/exec/*.c)) \
+              $(wildcard src/cmd/cmd_bench.c src/cmd/cmd_job.c src/cmd/job_*.c \
                          src/cmd/cmd_tune_ranks.c)
 TWICE_SRCS := src/main.c $(wildcard src/cmd/commands.c)
 LIB_SRCS   := $(filter-out $(MPI_SRCS) $(TWICE_SRCS),$(wildcard src/*/*.c))
 
-LIB_OBJS   := $(LIB_SRCS:src/%.c=$(B)/obj/%.o)
+KERNEL_SRCS := $(wildcard kernels/*.c)
+
+LIB_OBJS   := $(LIB_SRCS:src/%.c=$(B)/obj/%.o) $(KERNEL_SRCS:%.c=$(B)/obj/%.o)
 PLAIN_OBJS := $(TWICE_SRCS:src/%.c=$(B)/obj/%.o)
 MPI_OBJS   := $(MPI_SRCS:src/%.c=$(B)/obj-mpi/%.o)
 MPI_MAINS  := $(TWICE_SRCS:src/%.c=$(B)/obj-mpi/%.o)
@@ -127,6 +133,9 @@ bench: all $(MPI_NEEDS) ## measure the speed of the programs themselves
 
 layers: ## prove who includes whom
 	@bash tests/layers.sh
+
+cuda-check: ## compile the GPU interpreter (needs nvcc); no spill, no stack, at most 64 registers
+	$(PROVE) .ci/cuda_check.sh
 
 fuzz-%: ## fuzz one parser with libFuzzer (FUZZ_FLAGS=-max_total_time=60)
 	$(again) CC=clang SAN=fuzzer-no-link,address,undefined VARIANT=fuzz build/fuzz/tests/fuzz/fuzz_$*
@@ -176,7 +185,7 @@ $(B)/flags: FORCE
 	$(call stamp,$(CC_VERSION) $(COMPILE) $(MPI_CPPFLAGS) $(LDFLAGS) $(LIBS) $(MPI_LIBS))
 
 $(B)/sources: FORCE
-	$(call stamp,$(LIB_SRCS) $(TWICE_SRCS) $(MPI_SRCS))
+	$(call stamp,$(LIB_SRCS) $(KERNEL_SRCS) $(TWICE_SRCS) $(MPI_SRCS))
 
 # Asked of the header, since every MPI has another command that names it.
 ask_mpi  = $(hash)include <mpi.h>\n$(hash)ifdef OPEN_MPI\n@open \
@@ -207,6 +216,11 @@ $(B)/obj/%.o: src/%.c $(B)/flags | $(B)/gen/build_info.h
 	@mkdir -p $(@D)
 	$(call run,CC,$(COMPILE) -DCCLTUNE_WITH_MPI=0 -c -o $@ $<)
 
+# Data loops are written to be vectorised, which takes more than -O2.
+$(B)/obj/kernels/%.o: kernels/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call run,CC,$(COMPILE) $(if $(SAN)$(DEBUG),,-O3) -c -o $@ $<)
+
 $(B)/obj-mpi/%.o: src/%.c $(B)/flags | $(B)/gen/build_info.h
 	@mkdir -p $(@D)
 	$(call run,CC,$(MPI_COMPILE) -DCCLTUNE_WITH_MPI=1 -c -o $@ $<)
@@ -228,11 +242,11 @@ TEST_COMPILE  = $(COMPILE) -Itests $(CMOCKA_FLAGS) $(LDFLAGS) -o $@
 TEST_LIBS     = $(B)/libccltune.a $(CMOCKA_LIBS) $(LIBS)
 # Open MPI refuses root and more ranks than cores unless told, ASan a preload before its runtime.
 TEST_ENV = LC_ALL=C TZ=UTC CMOCKA_MESSAGE_OUTPUT=TAP CCLTUNE='$(CURDIR)/$(B)/ccltune' \
-           BUILD='$(CURDIR)/$(B)' MPIEXEC='$(MPIEXEC)' OMPI_ALLOW_RUN_AS_ROOT=1 \
+           BUILD='$(CURDIR)/$(B)' MPIEXEC='$(MPIEXEC)' NVCC='$(NVCC)' OMPI_ALLOW_RUN_AS_ROOT=1 \
            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
            $(if $(SAN),ASAN_OPTIONS=verify_asan_link_order=0:$(ASAN_OPTIONS))
 PROVE    = @$(TEST_ENV) perl tests/prove.pl
-FORMATTED = $(wildcard src/*.c src/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
+FORMATTED = $(wildcard src/*.c src/*/*.[ch] kernels/*.[ch] tests/*.[ch] tests/*/*.[ch])
 
 $(B)/tests/%: tests/%.c $(B)/libccltune.a $(B)/flags
 	@mkdir -p $(@D)
@@ -266,7 +280,7 @@ run-check-unit: $(UNITS) $(REPLAYS)
 run-check-long: all $(UNITS) $(REPLAYS) $(MPI_NEEDS) $(LONGS)
 	$(PROVE) --limit=3600 $(UNITS) $(REPLAYS) $(SCRIPTS) $(LONGS) $(wildcard tests/long/*.sh)
 
-.PHONY: all deps demo check check-unit check-long bench layers format format-check clean help install \
+.PHONY: all deps demo check check-unit check-long bench layers cuda-check format format-check clean help install \
         uninstall units run-check run-check-unit run-check-long FORCE
 FORCE:
 

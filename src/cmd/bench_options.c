@@ -27,23 +27,50 @@ static const struct option_row rows[] = {
     {'w', "warmup_iters", OPTION_COUNT, "N", "calls before them", VALUE(warmup), "1"},
     {'c', "check", OPTION_COUNT, "0|1", "check every element of the result", VALUE(check), "1"},
     {'d', "datatype", OPTION_TEXT, "TYPE",
-     "int8, uint8, int32, uint32, int64, uint64, float or double",
+     "int8, uint8, int32, uint32, int64, uint64, float or double; the engine also half, bfloat16",
      offsetof(struct bench_texts, datatype), "float"},
-    {'o', "op", OPTION_TEXT, "OP", "sum, prod, min or max", offsetof(struct bench_texts, reduction),
-     "sum"},
-    {'r', "root", OPTION_COUNT, "RANK", "of broadcast and reduce, in the group", VALUE(root), "0"},
+    {'o', "op", OPTION_TEXT, "OP", "sum, prod, min or max; the engine also avg",
+     offsetof(struct bench_texts, reduction), "sum"},
+    {'r', "root", OPTION_COUNT, "RANK", "of rooted collectives, in the group", VALUE(root), "0"},
     {0, "seed", OPTION_COUNT, "N", "of the data", VALUE(seed), "1"},
     {0, NULL, OPTION_HEADING, NULL, "What runs", 0, NULL},
-    {0, "library", OPTION_TEXT, "NAME", "mpich, or mpi for whatever MPI this is built with",
-     VALUE(library), "mpich"},
+    {0, "library", OPTION_TEXT, "LIST",
+     "mpich, mpi for whatever MPI this is built with, engine for our own; several: a table each",
+     VALUE(libraries), "mpich"},
     {0, "group", OPTION_TEXT, "NAME=HOSTSxRANKS[xSTRIDE][*CONCURRENT]",
      "the ranks that take part, such as tp=1x2*2 (default: all)", VALUE(group), NULL},
     {0, "oversubscribe", OPTION_FLAG, NULL, "allow more ranks than cores", VALUE(oversubscribe),
      NULL},
+    {0, NULL, OPTION_HEADING, NULL, "The engine (--library engine)", 0, NULL},
+    {0, "algo", OPTION_TEXT, "LIST",
+     "algorithms, all, or file:PATH of a schedule; a table each\n(default: for each size the usual "
+     "one, reading peers' memory on one host: one-shot for short\nmessages, two-shot for long "
+     "allreduces; between hosts doubling, ring, chain, direct)",
+     VALUE(algorithms), NULL},
+    {0, "proto", OPTION_CHOICE, "simple|ll", "ll: data and flag in one word, for short messages",
+     VALUE(protocol), "simple"},
+    {0, "channels", OPTION_TEXT, "N", "copies of the algorithm that share the message",
+     VALUE(channels), "1"},
+    {0, "chunk", OPTION_TEXT, "SIZE",
+     "the largest chunk; longer messages take more loops (default: 128K)", VALUE(chunk), NULL},
+    {0, "slice", OPTION_TEXT, "SIZE",
+     "what is handed on at once (default: half of --chunk, or 64K)", VALUE(slice), NULL},
+    {0, "window", OPTION_TEXT, "N", "slots of a connection", VALUE(window), "4"},
+    {0, "levels", OPTION_TEXT, "HOSTSxRANKS",
+     "for hierarchical algorithms (default: as the group lies on hosts)", VALUE(levels), NULL},
+    {0, "transport", OPTION_TEXT, "NAME",
+     "shm, mpi or, for tests, remote (default: shm on a host, mpi between hosts)", VALUE(transport),
+     NULL},
+    {0, "buffers", OPTION_CHOICE, "direct|plain",
+     "direct: in memory that peers can address; plain: anywhere, copied where peers must reach it",
+     VALUE(buffers), "direct"},
+    {0, "patience", OPTION_SECONDS, "SECONDS", "how long a rank may give no sign of life",
+     VALUE(patience), "10"},
     {0, NULL, OPTION_HEADING, NULL, "Result", 0, NULL},
     {0, "format", OPTION_CHOICE, "table|json|csv", "on standard output",
      offsetof(struct bench_texts, format), "table"},
     {'J', "output_file", OPTION_TEXT, "FILE", "JSON into FILE as well", VALUE(json_file), NULL},
+    {0, "raw", OPTION_TEXT, "FILE", "every call's time into FILE, as CSV", VALUE(raw_file), NULL},
     /* nccl-tests' other options */
     {'t', "nthreads", OPTION_REFUSED, "N", "one rank is one process here: launch more ranks", 0,
      NULL},
@@ -78,8 +105,11 @@ static const struct option_command page = {
     "  mpiexec -n 2 ccltune bench                           allreduce, 8 B to 4 MiB\n"
     "  mpiexec -n 4 ccltune bench all_gather bcast -b 1K -e 1M -f 4\n"
     "  mpiexec -n 4 ccltune bench --group tp=1x2*2          two groups of two at once\n"
-    "Collectives: allreduce, reduce-scatter, all-gather, broadcast, reduce,\n"
-    "all-to-all (NCCL's, nccl-tests' and MPI's spellings are accepted).\n",
+    "  mpiexec -n 2 ccltune bench --library engine,mpich    our engine beside MPICH\n"
+    "  mpiexec -n 4 ccltune bench --library engine --algo all -d bfloat16\n"
+    "Collectives: allreduce, reduce-scatter, all-gather, broadcast, reduce, all-to-all; with the\n"
+    "engine also gather, scatter, send-recv (NCCL's, nccl-tests' and MPI's spellings are "
+    "accepted).\n",
     rows};
 
 static int check(const struct bench_options *options, struct error *error)

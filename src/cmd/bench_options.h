@@ -15,8 +15,12 @@ struct bench_options {
     enum datatype datatype;
     enum reduction reduction;
     enum table_format format;
-    const char *library, *group, *json_file;
+    const char *libraries, *group, *json_file, *raw_file; /* libraries: names between commas */
     bool oversubscribe;
+    /* the engine's; NULL: its own choice. algorithms: names between commas, or all */
+    const char *algorithms, *protocol, *channels, *chunk, *slice, *window, *levels, *transport;
+    const char *buffers; /* "direct" or "plain" */
+    double patience;     /* seconds */
 };
 
 /* *help: the page was printed. */

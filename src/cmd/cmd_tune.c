@@ -2,17 +2,22 @@
 #include "commands.h"
 #include "progress.h"
 #include "supervisor.h"
+#include "target.h"
 #include "tune_session.h"
 
 #include <stddef.h>
 
 static int tune_launched(const struct tune_options *options, struct error *error)
 {
+    const struct target *target = target_find(options->target, error);
+    if (!target) {
+        return (int)error->status;
+    }
     struct arena arena = ARENA_EMPTY;
     struct progress notes;
     struct supervisor *supervisor = NULL;
     const struct json *hello;
-    struct supervisor_options job = {.library = "mpich",
+    struct supervisor_options job = {.library = target->runner,
                                      .timeout = options->timeout,
                                      .seed = options->seed,
                                      .stop = tune_catch_signals(),

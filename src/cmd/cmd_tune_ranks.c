@@ -8,12 +8,14 @@
 #include "job_work.h"
 #include "progress.h"
 #include "supervisor.h"
+#include "target.h"
 #include "tune_session.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 struct ranks_oracle { /* launch 0: these ranks; other launches: the supervisor, if there is one */
     struct exec *exec;
@@ -87,13 +89,13 @@ static void close_ranks(struct oracle *oracle)
 
 /* Rank 0 of a launch: the whole tuning. */
 static int tune_here(struct exec *exec, const struct tune_options *options,
-                     const struct json *hello, struct error *error)
+                     const struct target *target, const struct json *hello, struct error *error)
 {
     struct arena arena = ARENA_EMPTY;
     struct progress notes;
     struct exec_place place = exec_place(exec);
     struct ranks_oracle ranks = {.exec = exec, .stop = tune_catch_signals()};
-    struct supervisor_options job = {.library = "mpich",
+    struct supervisor_options job = {.library = target->runner,
                                      .timeout = options->timeout,
                                      .seed = options->seed,
                                      .stop = ranks.stop,
@@ -130,18 +132,23 @@ static int tune_on_ranks(const struct tune_options *options, int argc, char **ar
                          struct error *error)
 {
     struct exec *exec;
-    if (job_check_selection(error) || exec_start(&argc, &argv, &exec, error)) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* whatever launched this rank died: follow */
+    const struct target *target = target_find(options->target, error);
+    if (!target || job_check_selection(error) || exec_start(&argc, &argv, &exec, error)) {
         return (int)error->status;
     }
-    int failed = exec_open_library(exec, "mpich", error);
-    failed = failed ||
-             exec_agree(exec, exec_check_cores(exec, true, options->oversubscribe, error), error);
+    job_buffer_lines();
+    int failed =
+        exec_open_library(exec, target->runner, error) ||
+        exec_agree(exec,
+                   exec_check_cores(exec, exec_library_spins(exec), options->oversubscribe, error),
+                   error);
     bool first = exec_place(exec).rank == 0;
     struct json *hello = failed ? NULL : job_hello(exec, error);
     failed = exec_agree(exec, failed || (first && !hello), error);
     int status = failed ? (int)error->status : EXIT_OK;
     if (!failed && first) {
-        status = tune_here(exec, options, hello, error);
+        status = tune_here(exec, options, target, hello, error);
         job_dismiss(exec);
     } else if (!failed && job_follow(exec, error)) {
         exec_die((int)error->status);

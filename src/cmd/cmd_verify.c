@@ -256,6 +256,20 @@ static void print_canary(const struct decision_table *table, double canary)
     }
 }
 
+/* What is set here reaches the launches without the file too. */
+static int check_environment(const struct target *target, const struct check *checks, size_t nr,
+                             struct error *error)
+{
+    struct arena arena = ARENA_EMPTY;
+    struct key *keys = arena_alloc(&arena, nr + 1, sizeof *keys);
+    for (size_t i = 0; i < nr; i++) {
+        keys[i] = checks[i].key;
+    }
+    int failed = target->check_environment(keys, nr, error);
+    arena_release(&arena);
+    return failed;
+}
+
 static int measure(const struct verify_options *options, const struct decision_table *table,
                    const struct target *target, const char *directory, struct check *checks,
                    size_t nr, size_t *pairs_made, double *canary, struct error *error)
@@ -267,7 +281,7 @@ static int measure(const struct verify_options *options, const struct decision_t
     struct candidate with;
     struct confirm_pairs pairs;
     uint32_t launch = 1;
-    struct supervisor_options job = {.library = "mpich",
+    struct supervisor_options job = {.library = target->runner,
                                      .launch = options->launch ? options->launch : table->launch,
                                      .timeout = options->timeout,
                                      .seed = table->seed + 1,
@@ -330,7 +344,8 @@ static int verify_table(const struct verify_options *options, const struct decis
         arena_out_of_memory();
     }
     size_t nr = make_checks(table, checks);
-    int failed = measure(options, table, target, directory, checks, nr, &pairs, &canary, error);
+    int failed = check_environment(target, checks, nr, error) ||
+                 measure(options, table, target, directory, checks, nr, &pairs, &canary, error);
     bool good = false;
     if (!failed) {
         print_checks(table, checks, nr, format);

@@ -87,24 +87,33 @@ static int move_into_place(const char *staging, const char *directory, const cha
     return failed;
 }
 
+/* What is still in there was not handed over. */
+static void clear_staging(const char *staging, const struct emitted_file *files, size_t nr)
+{
+    for (size_t i = 0; i <= nr; i++) {
+        char *path = file_join(staging, i < nr ? files[i].name : "result.json");
+        unlink(path);
+        free(path);
+    }
+    rmdir(staging);
+}
+
 int emission_hand_over(const struct target *target, const struct library *library,
                        const struct decision_table *table, const char *directory,
                        struct oracle *oracle, struct error *error)
 {
     struct arena arena = ARENA_EMPTY;
-    struct emitted_file *files;
-    size_t nr;
+    struct emitted_file *files = NULL;
+    size_t nr = 0;
     char *staging = file_join(directory, "staging");
     int failed = target->emit(library, table, directory, &arena, &files, &nr, error) ||
                  write_staged(files, nr, table, staging, error) ||
                  load_staged(target, table, staging, oracle, &arena, error);
     failed = failed || move_into_place(staging, directory, "result.json", error);
-    for (size_t i = 0; !failed && i < nr; i++) { /* targets list the naming file last */
-        failed = move_into_place(staging, directory, files[i].name, error);
+    for (size_t i = nr; !failed && i > 0; i--) { /* the first names the others: it comes last */
+        failed = move_into_place(staging, directory, files[i - 1].name, error);
     }
-    if (!failed) {
-        rmdir(staging);
-    }
+    clear_staging(staging, files, nr);
     free(staging);
     arena_release(&arena);
     return failed ? -1 : 0;

@@ -7,6 +7,7 @@
 #include "topo.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,12 @@ void job_dismiss(struct exec *exec)
     exec_share_text(exec, &shared);
 }
 
+void job_buffer_lines(void)
+{
+    static char lines[1 << 14]; /* in use until the process ends */
+    setvbuf(stdout, lines, _IOLBF, sizeof lines);
+}
+
 /* Other versions may know more than our check does. */
 int job_check_selection(struct error *error)
 {
@@ -216,6 +223,9 @@ struct json *job_hello(struct exec *exec, struct error *error)
     if (place.rank == 0) {
         hello = json_make_object();
         failed = describe_selection(library, error);
+        if (!json_get(library, "version")) { /* our own engine is of this program's */
+            json_put_text(library, "version", CCLTUNE_VERSION);
+        }
         json_put_text(hello, "tool", CCLTUNE_VERSION);
         json_put(hello, "library", library);
         json_put(hello, "host_names", hosts);

@@ -24,6 +24,10 @@ void job_dismiss(struct exec *exec);
 /* Before MPI starts: MPICH crashes of a selection file that is missing or broken. */
 int job_check_selection(struct error *error);
 
+/* After MPI started: MPICH makes standard output unbuffered, and a launcher that prefixes lines
+ * prefixes every piece. Whole lines go out again. */
+void job_buffer_lines(void);
+
 /* What the job says of itself, on rank 0 (NULL elsewhere): library with its selection tree, ranks,
  * hosts, topology. Collective. Free with json_free. */
 struct json *job_hello(struct exec *exec, struct error *error);

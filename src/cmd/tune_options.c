@@ -13,8 +13,9 @@
 static const struct option_row rows[] = {
     {0, NULL, OPTION_HEADING, NULL, "What to tune", 0, NULL},
     {0, "target", OPTION_TEXT, "NAME",
-     "the library: mpich; or mpich-aa, a self-test in which every candidate is the default and any "
-     "line would be false",
+     "the library: mpich; engine, our own; or mpich-aa, a self-test in which every candidate is "
+     "the "
+     "default and any line would be false",
      offsetof(struct tune_options, target), "mpich"},
     {0, "coll", OPTION_LIST, "NAME",
      "a collective; may be given several times, or as a list a,b,c\n(default: allreduce, "
@@ -66,11 +67,12 @@ static const struct option_row rows[] = {
 const struct option_command tune_page = {
     "tune", "[options]",
     "Measures the real candidates against the default, confirms the winners in fresh launches, "
-    "and writes only what was proven: mpich-coll.json (per size), tuned.env (names it), "
-    "result.json (everything measured).",
+    "and writes only what was proven: mpich-coll.json or engine-table.json (per size), tuned.env "
+    "(names it), result.json (everything measured).",
     "  ccltune tune                                    this machine, its MPICH\n"
     "  ccltune tune --launch 'mpiexec -n 8' --group tp=1x4*2\n"
     "  ccltune tune --coll allreduce -b 64 -e 64K --budget 30\n"
+    "  ccltune tune --target engine --launch 'mpiexec -n 4'\n"
     "  mpiexec -n 2 ccltune tune                       inside a launch\n"
     "  ccltune tune --resume                           after an interruption\n",
     rows};

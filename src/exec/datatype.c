@@ -1,6 +1,7 @@
 /* datatype.c - names, sizes, and tiles of test data. */
 #include "datatype.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,35 +11,41 @@ static const struct {
     const char *name;
     uint32_t bytes;
 } types[TYPE_NR] = {
-    [TYPE_INT8] = {"int8", 1},     [TYPE_UINT8] = {"uint8", 1},   [TYPE_INT32] = {"int32", 4},
-    [TYPE_UINT32] = {"uint32", 4}, [TYPE_INT64] = {"int64", 8},   [TYPE_UINT64] = {"uint64", 8},
-    [TYPE_FLOAT] = {"float", 4},   [TYPE_DOUBLE] = {"double", 8},
+    [TYPE_INT8] = {"int8", 1},         [TYPE_UINT8] = {"uint8", 1},   [TYPE_INT32] = {"int32", 4},
+    [TYPE_UINT32] = {"uint32", 4},     [TYPE_INT64] = {"int64", 8},   [TYPE_UINT64] = {"uint64", 8},
+    [TYPE_FLOAT] = {"float", 4},       [TYPE_DOUBLE] = {"double", 8}, [TYPE_HALF] = {"half", 2},
+    [TYPE_BFLOAT16] = {"bfloat16", 2},
 };
 
-static const char *const reductions[REDUCE_NR] = {
-    [REDUCE_SUM] = "sum", [REDUCE_PROD] = "prod", [REDUCE_MIN] = "min", [REDUCE_MAX] = "max"};
+/* Other spellings: NCCL's, and those of numpy and torch. */
+static const struct {
+    const char *name;
+    enum datatype type;
+} also[] = {{"float16", TYPE_HALF}, {"float32", TYPE_FLOAT}, {"float64", TYPE_DOUBLE}};
+
+static const char *const reductions[REDUCE_NR] = {[REDUCE_SUM] = "sum",
+                                                  [REDUCE_PROD] = "prod",
+                                                  [REDUCE_MIN] = "min",
+                                                  [REDUCE_MAX] = "max",
+                                                  [REDUCE_AVG] = "avg"};
 
 int datatype_parse(const char *text, enum datatype *type, struct error *error)
 {
-    static const char *const elsewhere[] = {"half",     "float16",  "bfloat16",
-                                            "fp8_e4m3", "fp8_e5m2", NULL};
     for (int t = 0; t < TYPE_NR; t++) {
         if (!strcmp(text, types[t].name)) {
             *type = (enum datatype)t;
             return 0;
         }
     }
-    for (int i = 0; elsewhere[i]; i++) {
-        if (!strcmp(text, elsewhere[i])) {
-            return error_set(error, EXIT_INPUT,
-                             "datatype '%s': MPI's standard has no such type; use float for the "
-                             "same number of elements, or int8 for the same bytes moved",
-                             text);
+    for (size_t i = 0; i < sizeof also / sizeof *also; i++) {
+        if (!strcmp(text, also[i].name)) {
+            *type = also[i].type;
+            return 0;
         }
     }
     return error_set(error, EXIT_INPUT,
                      "unknown datatype '%s': expected int8, uint8, int32, uint32, int64, uint64, "
-                     "float or double",
+                     "float, double, half or bfloat16",
                      text);
 }
 
@@ -60,14 +67,8 @@ int reduction_parse(const char *text, enum reduction *reduction, struct error *e
             return 0;
         }
     }
-    if (!strcmp(text, "avg") || !strcmp(text, "mulsum")) {
-        return error_set(error, EXIT_INPUT,
-                         "reduction '%s': MPI has no such operation; use sum (the traffic is the "
-                         "same)",
-                         text);
-    }
-    return error_set(error, EXIT_INPUT, "unknown reduction '%s': expected sum, prod, min or max",
-                     text);
+    return error_set(error, EXIT_INPUT,
+                     "unknown reduction '%s': expected sum, prod, min, max or avg", text);
 }
 
 const char *reduction_name(enum reduction reduction)
@@ -100,24 +101,91 @@ static uint64_t value_of(const struct pattern *pattern, uint32_t rank, uint64_t 
     return pattern->reduction == REDUCE_PROD ? 1 + (h % 8 == 0) : h % 13;
 }
 
-/* Whole numbers wrap in the integer types, as MPI's own arithmetic does. */
-static void store(enum datatype type, unsigned char *tile, uint64_t j, uint64_t value)
+/* A non-negative value in a format of `exponent` bits and `mantissa` bits (hidden one not counted),
+ * rounded to the nearest, to even at half. For values within the format's normal range and 0. */
+static uint16_t small_float(double value, int exponent, int mantissa)
+{
+    int power;
+    double fraction = frexp(value, &power); /* 0.5 <= fraction < 1 */
+    if (value == 0) {
+        return 0;
+    }
+    double digits = nearbyint(ldexp(fraction, mantissa + 1)); /* may round up to a power of two */
+    int bias = (1 << (exponent - 1)) - 1;
+    return (uint16_t)(((power - 1 + bias) << mantissa) + (int)digits - (1 << mantissa));
+}
+
+static void put(enum datatype type, unsigned char *tile, uint64_t j, const void *value)
+{
+    memcpy(tile + j * types[type].bytes, value, types[type].bytes);
+}
+
+/* The value with a fraction, as a floating type has it. */
+static void store_real(enum datatype type, unsigned char *tile, uint64_t j, double value)
 {
     float as_float = (float)value;
-    double as_double = (double)value;
-    const void *from = &value; /* little end first: the low bytes are the wrapped value */
+    uint16_t as_half = small_float(value, 5, 10), as_bfloat16 = small_float(value, 8, 7);
+    const void *from = &value;
     if (type == TYPE_FLOAT) {
         from = &as_float;
-    } else if (type == TYPE_DOUBLE) {
-        from = &as_double;
+    } else if (type == TYPE_HALF) {
+        from = &as_half;
+    } else if (type == TYPE_BFLOAT16) {
+        from = &as_bfloat16;
     }
-    memcpy(tile + j * types[type].bytes, from, types[type].bytes);
+    put(type, tile, j, from);
+}
+
+static bool is_real(enum datatype type)
+{
+    return type == TYPE_FLOAT || type == TYPE_DOUBLE || type == TYPE_HALF || type == TYPE_BFLOAT16;
+}
+
+/* Whole numbers wrap in the integer types, as the libraries' own arithmetic does. */
+static void store(enum datatype type, unsigned char *tile, uint64_t j, uint64_t value)
+{
+    if (is_real(type)) {
+        store_real(type, tile, j, (double)value);
+    } else {
+        put(type, tile, j, &value); /* little end first: the low bytes are the wrapped value */
+    }
+}
+
+/* What wrapped to the type's width, as the signed or unsigned number that it then is. */
+static int64_t wrapped(enum datatype type, uint64_t value)
+{
+    switch (type) {
+    case TYPE_INT8:
+        return (int8_t)value;
+    case TYPE_UINT8:
+        return (uint8_t)value;
+    case TYPE_INT32:
+        return (int32_t)value;
+    case TYPE_UINT32:
+        return (uint32_t)value;
+    default:
+        return (int64_t)value;
+    }
+}
+
+/* The sum over `ranks`, once it is in the type: whole numbers truncate. */
+static void store_average(enum datatype type, unsigned char *tile, uint64_t j, uint64_t sum,
+                          uint32_t ranks)
+{
+    if (!is_real(type)) {
+        store(type, tile, j, (uint64_t)(wrapped(type, sum) / (int64_t)ranks));
+    } else if (type == TYPE_DOUBLE) {
+        store_real(type, tile, j, (double)sum / ranks);
+    } else {
+        store_real(type, tile, j, (double)((float)sum / (float)ranks));
+    }
 }
 
 static uint64_t combine(enum reduction reduction, uint64_t a, uint64_t b)
 {
     switch (reduction) {
     case REDUCE_SUM:
+    case REDUCE_AVG:
         return a + b;
     case REDUCE_PROD:
         return a * b;
@@ -156,7 +224,11 @@ struct pattern *pattern_make(uint64_t seed, uint32_t ranks, enum datatype type,
         for (uint32_t rank = 1; rank < ranks; rank++) {
             value = combine(reduction, value, value_of(pattern, rank, j));
         }
-        store(type, pattern->reduced, j, value);
+        if (reduction == REDUCE_AVG) {
+            store_average(type, pattern->reduced, j, value, ranks);
+        } else {
+            store(type, pattern->reduced, j, value);
+        }
     }
     return pattern;
 }

@@ -16,16 +16,18 @@ enum datatype {
     TYPE_UINT64,
     TYPE_FLOAT,
     TYPE_DOUBLE,
+    TYPE_HALF, /* these two and avg are not MPI's */
+    TYPE_BFLOAT16,
     TYPE_NR
 };
-enum reduction { REDUCE_SUM, REDUCE_PROD, REDUCE_MIN, REDUCE_MAX, REDUCE_NR };
+enum reduction { REDUCE_SUM, REDUCE_PROD, REDUCE_MIN, REDUCE_MAX, REDUCE_AVG, REDUCE_NR };
 
-/* "float", "int8", ...; half and bfloat16 are refused with the reason (MPI has no such type). */
+/* "float", "int8", "half" or "float16", ... */
 int datatype_parse(const char *text, enum datatype *type, struct error *error);
 const char *datatype_name(enum datatype type);
 uint32_t datatype_bytes(enum datatype type);
 
-/* "sum", "prod", "min", "max"; avg is refused with the reason. */
+/* "sum", "prod", "min", "max", "avg": the sum divided by the ranks, truncated for whole numbers. */
 int reduction_parse(const char *text, enum reduction *reduction, struct error *error);
 const char *reduction_name(enum reduction reduction);
 

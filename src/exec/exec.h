@@ -36,11 +36,16 @@ _Noreturn void exec_die(int status);
 
 struct exec_place exec_place(const struct exec *exec);
 
-/* Opens the runner of a library: "mpich", or "mpi" for whatever MPI this is. */
+/* Opens the runner of a library: "mpich", "mpi" for whatever MPI this is, or "engine"; closes the
+ * one that was open. */
 int exec_open_library(struct exec *exec, const char *name, struct error *error);
 
+/* Does the opened library spin while it waits, so that more ranks than cores are no use? */
+bool exec_library_spins(const struct exec *exec);
+
 /* What the opened library says of itself, on rank 0 (NULL elsewhere): {"name", "version",
- * "device", "path", "values": {SETTING: [values]}, "spins"}. Free with json_free. */
+ * "device", "path", "values": {SETTING: [values]}, "spins"}; our own engine's version is the
+ * program's. Free with json_free. */
 struct json *exec_describe_library(struct exec *exec);
 
 /* Hosts' names in order of their index, on rank 0 (NULL elsewhere). */

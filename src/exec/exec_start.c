@@ -1,4 +1,5 @@
 /* exec_start.c - MPI up and down, who stands where, agreement, sharing, heartbeat. */
+#include "exec_alive.h"
 #include "mpi_exec.h"
 
 #include <errno.h>
@@ -87,6 +88,13 @@ static void find_places(struct exec *exec)
         MPI_Comm_rank(exec->leaders, &host);
     }
     MPI_Bcast(&host, 1, MPI_INT, 0, exec->node);
+    exec->here = (uint32_t)local_ranks;
+    exec->world_of = calloc(exec->here, sizeof *exec->world_of);
+    exec->beats = calloc(exec->here, sizeof *exec->beats);
+    if (!exec->world_of || !exec->beats) {
+        abort();
+    }
+    MPI_Allgather(&rank, 1, MPI_INT, exec->world_of, 1, MPI_INT, exec->node);
     exec->place = (struct exec_place){.rank = (uint32_t)rank,
                                       .ranks = (uint32_t)ranks,
                                       .host = (uint32_t)host,
@@ -170,14 +178,16 @@ int exec_start(int *argc, char ***argv, struct exec **exec, struct error *error)
     return 0;
 }
 
-void exec_stop(struct exec *exec)
+static void close_library(struct exec *exec)
 {
-    if (!exec) {
-        return;
-    }
     if (exec->runner) {
         exec->runner->close(exec->runner_state);
+        exec->runner = NULL;
     }
+}
+
+static void stop_mpi(struct exec *exec)
+{
     for (size_t i = 0; i < exec->nr_groups; i++) {
         if (exec->groups[i].comm != MPI_COMM_NULL) {
             MPI_Comm_free(&exec->groups[i].comm);
@@ -190,6 +200,20 @@ void exec_stop(struct exec *exec)
     MPI_Comm_free(&exec->node);
     MPI_Comm_free(&exec->world);
     MPI_Finalize();
+}
+
+void exec_stop(struct exec *exec)
+{
+    if (!exec) {
+        return;
+    }
+    exec_alive_stop(exec);
+    close_library(exec);
+    if (!exec_is_broken(exec)) { /* else a peer would be waited for that never comes */
+        stop_mpi(exec);
+    }
+    free(exec->world_of);
+    free(exec->beats);
     free(exec->shared);
     free(exec);
 }
@@ -206,6 +230,7 @@ struct exec_place exec_place(const struct exec *exec)
 
 int exec_open_library(struct exec *exec, const char *name, struct error *error)
 {
+    close_library(exec);
     exec->runner = runner_find(name, error);
     if (!exec->runner) {
         return -1;
@@ -215,6 +240,11 @@ int exec_open_library(struct exec *exec, const char *name, struct error *error)
         exec->runner = NULL;
     }
     return exec_agree(exec, failed, error);
+}
+
+bool exec_library_spins(const struct exec *exec)
+{
+    return exec->runner->spins;
 }
 
 struct json *exec_describe_library(struct exec *exec)
@@ -249,17 +279,49 @@ struct json *exec_describe_hosts(struct exec *exec)
     return list;
 }
 
-int exec_agree(struct exec *exec, int failed, struct error *error)
+void exec_allreduce(struct exec *exec, void *values, int nr, MPI_Datatype type, MPI_Op op)
 {
-    int rank = failed ? (int)exec->place.rank : INT32_MAX, first;
-    MPI_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, exec->world);
+    MPI_Request request;
+    int done = 0;
+    if (!exec->crowded) {
+        MPI_Allreduce(MPI_IN_PLACE, values, nr, type, op, exec->world);
+        return;
+    }
+    MPI_Iallreduce(MPI_IN_PLACE, values, nr, type, op, exec->world, &request);
+    while (!done) {
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (!done) {
+            sched_yield();
+        }
+    }
+}
+
+/* `first`: the lowest rank that failed; its error is everyone's. */
+static int share_error(MPI_Comm comm, int first, struct error *error)
+{
     if (first == INT32_MAX) {
         return 0;
     }
     struct error told = *error;
-    MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, first, exec->world);
+    MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, first, comm);
     *error = told;
     return -1;
+}
+
+int exec_agree_over(MPI_Comm comm, int failed, struct error *error)
+{
+    int rank, first;
+    MPI_Comm_rank(comm, &rank);
+    rank = failed ? rank : INT32_MAX;
+    MPI_Allreduce(&rank, &first, 1, MPI_INT, MPI_MIN, comm);
+    return share_error(comm, first, error);
+}
+
+int exec_agree(struct exec *exec, int failed, struct error *error)
+{
+    int first = failed ? (int)exec->place.rank : INT32_MAX;
+    exec_allreduce(exec, &first, 1, MPI_INT, MPI_MIN);
+    return share_error(exec->world, first, error);
 }
 
 /* Completes a request, sleeping more and more rarely disturbed: a waiting rank must not take the

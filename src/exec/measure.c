@@ -30,6 +30,8 @@ struct bench { /* one request in progress */
     uint64_t count;     /* of one part */
     uint64_t in_elements, out_elements;
     unsigned char *send, *recv;
+    uint64_t larger; /* bytes of each */
+    bool registered; /* they belong to the library */
     struct pattern *pattern;
     uint32_t element; /* bytes */
     bool in_place_works;
@@ -40,8 +42,8 @@ static void size_buffers(struct bench *bench)
 {
     enum collective c = bench->request->key->collective;
     uint64_t whole = bench->count * (coll_divided(c) ? bench->ranks : 1);
-    bench->in_elements = c == COLL_ALL_GATHER ? bench->count : whole;
-    bench->out_elements = c == COLL_REDUCE_SCATTER ? bench->count : whole;
+    bench->in_elements = c == COLL_ALL_GATHER || c == COLL_GATHER ? bench->count : whole;
+    bench->out_elements = c == COLL_REDUCE_SCATTER || c == COLL_SCATTER ? bench->count : whole;
 }
 
 /* Buffers come from the kernel, not from the heap: what MPI allocates for itself must not depend on
@@ -64,32 +66,76 @@ static void give_buffer(unsigned char *memory, uint64_t bytes)
     }
 }
 
+/* The library's own where the key asks for registered ones and it has such; else plain memory. */
+static int take_buffers(struct bench *bench, struct error *error)
+{
+    const struct runner *runner = bench->exec->runner;
+    bench->registered = bench->request->key->registered && runner->take_buffers;
+    if (bench->registered) {
+        void *send = NULL, *recv = NULL;
+        int failed = bench->in && runner->take_buffers(bench->exec->runner_state, bench->group,
+                                                       bench->larger, &send, &recv, error);
+        bench->send = send;
+        bench->recv = recv;
+        return failed;
+    }
+    bench->send = take_buffer(bench->larger);
+    bench->recv = take_buffer(bench->larger);
+    if (!bench->send || !bench->recv) {
+        return error_set(error, EXIT_SYSTEM, "no memory for two buffers of %llu bytes",
+                         (unsigned long long)bench->larger);
+    }
+    return 0;
+}
+
+static void give_buffers(struct bench *bench)
+{
+    if (!bench->registered) {
+        give_buffer(bench->send, bench->larger);
+        give_buffer(bench->recv, bench->larger);
+    }
+}
+
+/* Of this rank within a buffer that has one part a rank. */
+static unsigned char *own_part(const struct bench *bench, unsigned char *buffer)
+{
+    return buffer + bench->me * bench->count * bench->element;
+}
+
 /* In place, where the input lies inside the receive buffer. MPI's reduce-scatter takes its whole
  * input there and leaves its part at the front. */
 static void *input_place(const struct bench *bench, bool in_place)
 {
-    if (bench->request->key->collective == COLL_BROADCAST) {
+    enum collective c = bench->request->key->collective;
+    if (c == COLL_BROADCAST && !bench->exec->runner->as_nccl) {
         return bench->recv;
     }
     if (!in_place) {
         return bench->send;
     }
-    bool own_part = bench->request->key->collective == COLL_ALL_GATHER;
-    return bench->recv + (own_part ? bench->me * bench->count * bench->element : 0);
+    return c == COLL_ALL_GATHER || c == COLL_GATHER ? own_part(bench, bench->recv) : bench->recv;
+}
+
+static const void *result_place(const struct bench *bench, bool in_place)
+{
+    enum collective c = bench->request->key->collective;
+    bool own =
+        in_place && bench->exec->runner->as_nccl && (c == COLL_REDUCE_SCATTER || c == COLL_SCATTER);
+    return own ? own_part(bench, bench->recv) : bench->recv;
 }
 
 static void write_input(struct bench *bench, bool in_place)
 {
-    if (bench->request->key->collective == COLL_BROADCAST && bench->me != bench->request->root) {
+    enum collective c = bench->request->key->collective;
+    if ((c == COLL_BROADCAST || c == COLL_SCATTER) && bench->me != bench->request->root) {
         return;
     }
     pattern_fill(bench->pattern, bench->me, 0, input_place(bench, in_place), bench->in_elements);
 }
 
-static int call_once(struct bench *bench, bool in_place, struct error *error)
+static struct call call_of(const struct bench *bench, bool in_place)
 {
-    struct exec *exec = bench->exec;
-    const struct call call = {
+    return (struct call){
         .collective = bench->request->key->collective,
         .send = bench->send,
         .recv = bench->recv,
@@ -99,36 +145,51 @@ static int call_once(struct bench *bench, bool in_place, struct error *error)
         .root = bench->request->root,
         .in_place = in_place,
     };
+}
+
+static int call_once(struct bench *bench, bool in_place, struct error *error)
+{
+    struct exec *exec = bench->exec;
+    const struct call call = call_of(bench, in_place);
     return exec->runner->call(exec->runner_state, bench->group, &call, error);
 }
 
-static uint64_t count_wrong(struct bench *bench)
+/* A part of every rank: its own input, or its part for this one. */
+static uint64_t count_wrong_parts(struct bench *bench, bool own_inputs)
+{
+    uint64_t wrong = 0, count = bench->count;
+    for (uint32_t rank = 0; rank < bench->ranks; rank++) {
+        wrong += pattern_check(bench->pattern, rank, own_inputs ? 0 : bench->me * count,
+                               bench->recv + rank * count * bench->element, count);
+    }
+    return wrong;
+}
+
+static uint64_t count_wrong(struct bench *bench, bool in_place)
 {
     struct pattern *pattern = bench->pattern;
-    uint64_t wrong = 0, count = bench->count;
+    uint64_t count = bench->count;
+    uint32_t root = bench->request->root, before = (bench->me + bench->ranks - 1) % bench->ranks;
+    const void *result = result_place(bench, in_place);
     switch (bench->request->key->collective) {
     case COLL_REDUCE:
-        if (bench->me != bench->request->root) {
-            return 0;
-        }
-        return pattern_check_reduced(pattern, 0, bench->recv, count);
+        return bench->me == root ? pattern_check_reduced(pattern, 0, result, count) : 0;
     case COLL_ALLREDUCE:
-        return pattern_check_reduced(pattern, 0, bench->recv, count);
+        return pattern_check_reduced(pattern, 0, result, count);
     case COLL_REDUCE_SCATTER:
-        return pattern_check_reduced(pattern, bench->me * count, bench->recv, count);
+        return pattern_check_reduced(pattern, bench->me * count, result, count);
     case COLL_BROADCAST:
-        return pattern_check(pattern, bench->request->root, 0, bench->recv, count);
+        return pattern_check(pattern, root, 0, result, count);
     case COLL_ALL_GATHER:
+        return count_wrong_parts(bench, true);
     case COLL_ALL_TO_ALL:
-        for (uint32_t rank = 0; rank < bench->ranks; rank++) {
-            bool gather = bench->request->key->collective == COLL_ALL_GATHER;
-            wrong += pattern_check(pattern, rank, gather ? 0 : bench->me * count,
-                                   bench->recv + rank * count * bench->element, count);
-        }
-        return wrong;
+        return count_wrong_parts(bench, false);
     case COLL_GATHER:
+        return bench->me == root ? count_wrong_parts(bench, true) : 0;
     case COLL_SCATTER:
-    case COLL_SEND_RECV:
+        return pattern_check(pattern, root, bench->me * count, result, count);
+    case COLL_SEND_RECV: /* to the next rank, from the one before */
+        return pattern_check(pattern, before, 0, result, count);
     case COLL_NR:
         break;
     }
@@ -145,8 +206,8 @@ static int share_result(struct bench *bench, uint64_t *wrong, double *seconds, s
     if (exec->runner->apply(exec->runner_state, &candidate_default, error)) {
         return -1;
     }
-    MPI_Allreduce(wrong, &all, 1, MPI_UINT64_T, MPI_SUM, exec->world);
-    MPI_Allreduce(MPI_IN_PLACE, seconds, (int)nr, MPI_DOUBLE, MPI_MAX, exec->world);
+    exec_allreduce(exec, &all, 1, MPI_UINT64_T, MPI_SUM);
+    exec_allreduce(exec, seconds, (int)nr, MPI_DOUBLE, MPI_MAX);
     *wrong = all;
     return 0;
 }
@@ -162,12 +223,12 @@ static int check_once(struct bench *bench, const struct candidate *candidate, bo
         return -1;
     }
     if (bench->in) {
-        memset(bench->recv, 0xA5, bench->out_elements * bench->element);
+        memset(bench->recv, 0xA5, bench->larger);
         write_input(bench, in_place);
         if (call_once(bench, in_place, error)) {
             return -1;
         }
-        wrong = count_wrong(bench);
+        wrong = count_wrong(bench, in_place);
     }
     if (share_result(bench, &wrong, &none, 1, error)) {
         return -1;
@@ -209,6 +270,52 @@ static unsigned choose_calls(double seconds)
     return calls < 1 ? 1 : calls > BLOCK_CALLS ? BLOCK_CALLS : (unsigned)calls;
 }
 
+/* Can the candidate in force serve calls of this kind? *refused: no, `reason` says why; on all
+ * ranks alike. */
+static int prepare_way(struct bench *bench, bool in_place, bool *refused, struct error *reason,
+                       struct error *error)
+{
+    const struct runner *runner = bench->exec->runner;
+    const struct call call = call_of(bench, in_place);
+    *refused = false;
+    if (!runner->prepare) {
+        return 0;
+    }
+    int failed =
+        bench->in ? runner->prepare(bench->exec->runner_state, bench->group, &call, reason) : 0;
+    *refused = exec_agree(bench->exec, failed, reason) != 0;
+    if (*refused && reason->status == EXIT_SYSTEM) {
+        *error = *reason;
+        return -1;
+    }
+    return 0;
+}
+
+/* Applied and ready for both ways of this request? */
+static int ready_candidate(struct bench *bench, const struct candidate *candidate, bool *refused,
+                           bool *in_place_too, struct error *reason, struct error *error)
+{
+    const struct measure_request *request = bench->request;
+    struct exec *exec = bench->exec;
+    struct error in_place_reason = ERROR_NONE;
+    bool refused_in_place = true;
+    *refused = exec->runner->apply(exec->runner_state, candidate, reason) != 0;
+    if (*refused) {
+        return 0;
+    }
+    if (prepare_way(bench, false, refused, reason, error) ||
+        (bench->in_place_works && (request->check || request->in_place) &&
+         prepare_way(bench, true, &refused_in_place, &in_place_reason, error))) {
+        return -1;
+    }
+    *in_place_too = !refused_in_place;
+    if (request->in_place) { /* what the other way says does not matter then */
+        *refused = refused_in_place;
+        *reason = in_place_reason;
+    }
+    return 0;
+}
+
 /* First use of each candidate, alone: is it accepted, is it right, how long does it take? */
 static int try_alone(struct bench *bench, size_t i, struct arena *arena,
                      struct measure_answer *answer, double *estimate, struct error *error)
@@ -218,17 +325,21 @@ static int try_alone(struct bench *bench, size_t i, struct arena *arena,
     struct exec *exec = bench->exec;
     struct error reason = ERROR_NONE;
     double first[3], begin = now();
+    bool refused = false, in_place_too = false;
     if (request->running) {
         request->running(request->context, (int64_t)i);
     }
-    if (exec->runner->apply(exec->runner_state, candidate, &reason)) {
+    if (ready_candidate(bench, candidate, &refused, &in_place_too, &reason, error)) {
+        return -1;
+    }
+    if (refused) {
         answer->verdict = MEASURE_REFUSED;
         answer->detail = arena_strdup(arena, reason.message);
         return exec->runner->apply(exec->runner_state, &candidate_default, error);
     }
     if (request->check) {
         if (check_once(bench, candidate, false, answer, error) ||
-            (bench->in_place_works && check_once(bench, candidate, true, answer, error))) {
+            (in_place_too && check_once(bench, candidate, true, answer, error))) {
             return -1;
         }
         if (answer->wrong) {
@@ -332,14 +443,13 @@ static int ask_library(struct bench *bench, struct error *why, struct error *err
 {
     const struct measure_request *request = bench->request;
     struct exec *exec = bench->exec;
-    struct call probe = {
-        .collective = request->key->collective, .count = bench->count, .root = request->root};
+    struct call probe = call_of(bench, false);
     if (exec_agree(exec, exec->runner->accepts(exec->runner_state, &probe, error), error)) {
         return -1;
     }
     probe.in_place = true;
-    bench->in_place_works =
-        coll_in_place(probe.collective) && !exec->runner->accepts(exec->runner_state, &probe, why);
+    bench->in_place_works = coll_in_place(request->key->collective) &&
+                            !exec->runner->accepts(exec->runner_state, &probe, why);
     return 0;
 }
 
@@ -376,15 +486,9 @@ int measure_run(struct exec *exec, const struct measure_request *request, struct
         refuse_all(&bench, why.message, arena, answers);
         return 0;
     }
-    uint64_t larger =
-        bench.in_elements > bench.out_elements ? bench.in_elements : bench.out_elements;
-    bench.send = take_buffer(larger * bench.element);
-    bench.recv = take_buffer(larger * bench.element);
-    int failed = 0;
-    if (!bench.send || !bench.recv) {
-        failed = error_set(error, EXIT_SYSTEM, "no memory for two buffers of %llu bytes",
-                           (unsigned long long)(larger * bench.element));
-    }
+    bench.larger = bench.element * (bench.in_elements > bench.out_elements ? bench.in_elements
+                                                                           : bench.out_elements);
+    int failed = take_buffers(&bench, error);
     failed = exec_agree(exec, failed, error);
     if (!failed) {
         bench.pattern =
@@ -392,8 +496,7 @@ int measure_run(struct exec *exec, const struct measure_request *request, struct
         failed = measure_all(&bench, arena, answers, error);
         pattern_free(bench.pattern);
     }
-    give_buffer(bench.send, larger * bench.element);
-    give_buffer(bench.recv, larger * bench.element);
+    give_buffers(&bench);
     return failed;
 }
 

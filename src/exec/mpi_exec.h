@@ -6,6 +6,8 @@
 #include "runner.h"
 
 #include <mpi.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #define EXEC_LINE        64 /* bytes of a cache line */
@@ -18,7 +20,10 @@ struct exec_line { /* one flag alone on its cache line, so that waiting disturbs
 
 struct exec_shared { /* each rank's part of the shared window */
     struct exec_line rounds[EXEC_ROUNDS];
-    struct exec_line beat;
+    struct exec_line beat;   /* rank 0's, for exec_watch */
+    struct exec_line alive;  /* exec_alive.h: this rank's beat, 0 before and after; */
+    struct exec_line broken; /* all waits end; */
+    struct exec_line told;   /* on local rank 0: somebody tells the user */
 };
 
 struct exec_group { /* this rank's communicator for a group; MPI_COMM_NULL: not in it */
@@ -34,6 +39,12 @@ struct exec {
     struct exec_shared **shared; /* by local rank; malloc'ed array of pointers into the window */
     unsigned epoch;              /* of the barrier */
     bool crowded;                /* more ranks than cores: give way while waiting */
+    uint32_t here;               /* ranks of this host */
+    int *world_of;               /* [local] -> rank; malloc'ed */
+    unsigned *beats;             /* [local] -> beat at the last question; malloc'ed */
+    pthread_t alive_thread;
+    sem_t alive_end;
+    bool alive_runs;
     const struct runner *runner;
     void *runner_state;
     struct exec_group groups[EXEC_GROUPS_KEPT];
@@ -42,6 +53,13 @@ struct exec {
 
 /* Turns an MPI error code into an error. */
 int exec_mpi_failed(int code, const char *what, struct error *error);
+
+/* MPI_Allreduce in place over all ranks. Where they share cores they give way while they wait: MPI
+ * itself would spin and keep the others from arriving. */
+void exec_allreduce(struct exec *exec, void *values, int nr, MPI_Datatype type, MPI_Op op);
+
+/* exec_agree() among the ranks of a communicator. */
+int exec_agree_over(MPI_Comm comm, int failed, struct error *error);
 
 /* All ranks of the job leave within about the time a cache line travels (one host), or as tightly
  * as MPI_Barrier lets them (several). */

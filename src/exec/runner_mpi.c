@@ -33,6 +33,8 @@ static MPI_Datatype type_of(enum datatype type)
     case TYPE_DOUBLE:
         return MPI_DOUBLE;
     case TYPE_FLOAT:
+    case TYPE_HALF: /* accepts() refused them */
+    case TYPE_BFLOAT16:
     case TYPE_NR:
         break;
     }
@@ -49,6 +51,7 @@ static MPI_Op op_of(enum reduction reduction)
     case REDUCE_MAX:
         return MPI_MAX;
     case REDUCE_SUM:
+    case REDUCE_AVG: /* accepts() refused it */
     case REDUCE_NR:
         break;
     }
@@ -126,6 +129,17 @@ static int accepts(void *state, const struct call *call, struct error *error)
                          "%s is not run with MPI here; there are allreduce, reduce-scatter, "
                          "all-gather, broadcast, reduce and all-to-all",
                          coll_name(call->collective));
+    }
+    if (call->datatype == TYPE_HALF || call->datatype == TYPE_BFLOAT16) {
+        return error_set(error, EXIT_INPUT,
+                         "datatype '%s': MPI's standard has no such type; use float for the same "
+                         "number of elements, or int8 for the same bytes moved",
+                         datatype_name(call->datatype));
+    }
+    if (coll_reduces(call->collective) && call->reduction == REDUCE_AVG) {
+        return error_set(error, EXIT_INPUT,
+                         "reduction 'avg': MPI has no such operation; use sum (the traffic is the "
+                         "same)");
     }
     if (crashes(call)) {
         return error_set(error, EXIT_ABSENT,
@@ -264,20 +278,26 @@ static int apply(void *state, const struct candidate *candidate, struct error *e
     return 0;
 }
 
-static const struct runner runners[] = {
-    {"mpich", "MPICH's collectives; algorithms by control variables", open_mpich, close_any,
-     describe, accepts, apply, run_call},
-    {"mpi", "the collectives of whatever MPI this is, as they are", open_any, close_any, describe,
-     accepts, apply, run_call},
+const struct runner runner_mpich = {
+    .name = "mpich",
+    .what = "MPICH's collectives; algorithms by control variables",
+    .spins = true,
+    .open = open_mpich,
+    .close = close_any,
+    .describe = describe,
+    .accepts = accepts,
+    .apply = apply,
+    .call = run_call,
 };
 
-const struct runner *runner_find(const char *name, struct error *error)
-{
-    for (size_t i = 0; i < sizeof runners / sizeof *runners; i++) {
-        if (!strcmp(runners[i].name, name)) {
-            return &runners[i];
-        }
-    }
-    error_set(error, EXIT_INPUT, "unknown library '%s': expected mpich or mpi", name);
-    return NULL;
-}
+const struct runner runner_mpi = {
+    .name = "mpi",
+    .what = "the collectives of whatever MPI this is, as they are",
+    .spins = true,
+    .open = open_any,
+    .close = close_any,
+    .describe = describe,
+    .accepts = accepts,
+    .apply = apply,
+    .call = run_call,
+};

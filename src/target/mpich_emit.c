@@ -4,37 +4,11 @@
  * group: what was proven for one group and not for another of the same size is left out. Groups
  * over several hosts are left out too: nothing in the file says how many hosts a communicator has.
  */
+#include "env_file.h"
 #include "mpich_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-int mpich_file_path(const char *directory, const char *name, struct arena *arena, const char **path,
-                    struct error *error)
-{
-    const char *base = "";
-    if (directory[0] != '/') {
-        char *here = getcwd(NULL, 0);
-        if (!here) {
-            return error_set(error, EXIT_SYSTEM,
-                             "the current directory cannot be named: give an absolute path "
-                             "instead of '%s'",
-                             directory);
-        }
-        base = arena_printf(arena, "%s/", strcmp(here, "/") ? here : "");
-        free(here);
-    }
-    size_t length = strlen(directory);
-    bool ends = length > 0 && directory[length - 1] == '/';
-    *path = arena_printf(arena, "%s%s%s%s", base, directory, ends || !length ? "" : "/", name);
-    if (strpbrk(*path, "\n\r")) {
-        return error_set(error, EXIT_INPUT,
-                         "the directory's name holds a line break, which no env file can; choose "
-                         "another");
-    }
-    return 0;
-}
 
 /* Another group that MPICH cannot tell from the row's, and for which the choice is not proven
  * somewhere in the row's range. */
@@ -128,11 +102,11 @@ static int emit_files(struct mpich_emission *emission, const struct json *tree,
                       const char *directory, struct arena *arena, struct emitted_file **files,
                       size_t *nr_files, struct error *error)
 {
-    if (mpich_file_path(directory, MPICH_TREE_FILE, arena, &emission->tree_path, error)) {
+    if (env_file_path(directory, MPICH_TREE_FILE, arena, &emission->tree_path, error)) {
         return -1;
     }
     *files = arena_alloc(arena, 2, sizeof **files);
-    (*files)[0] = (struct emitted_file){MPICH_ENV_FILE, mpich_env_text(emission, arena)};
+    (*files)[0] = (struct emitted_file){ENV_FILE_NAME, mpich_env_text(emission, arena)};
     (*files)[1] = (struct emitted_file){MPICH_TREE_FILE, tree_text(tree, arena)};
     *nr_files = 2;
     return 0;

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 
 #define MPICH_TREE_FILE "mpich-coll.json"
-#define MPICH_ENV_FILE  "tuned.env"
 
 extern const struct target target_mpich;
 extern const struct target target_mpich_aa; /* self-test: candidates that are all the default */
@@ -33,9 +32,5 @@ struct mpich_emission {
 
 /* The text of tuned.env. Belongs to the arena. */
 const char *mpich_env_text(const struct mpich_emission *emission, struct arena *arena);
-
-/* `name` in `directory` as an absolute path, which the directory need not exist for. */
-int mpich_file_path(const char *directory, const char *name, struct arena *arena, const char **path,
-                    struct error *error);
 
 #endif

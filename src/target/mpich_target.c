@@ -4,6 +4,7 @@
  * file, which can say sizes. Groups over several hosts have no candidates: what would be found
  * could not be written down (mpich_emit.c).
  */
+#include "env_file.h"
 #include "mpich_internal.h"
 
 #include <stdlib.h>
@@ -134,7 +135,7 @@ static int mpich_load_settings(const char *directory, struct arena *arena,
                                struct candidate *candidate, struct error *error)
 {
     const char *path = NULL;
-    if (mpich_file_path(directory, MPICH_TREE_FILE, arena, &path, error)) {
+    if (env_file_path(directory, MPICH_TREE_FILE, arena, &path, error)) {
         return -1;
     }
     struct setting *setting = arena_alloc(arena, 1, sizeof *setting);
@@ -162,6 +163,7 @@ static int self_test_candidates(const struct library *library, const struct key 
 const struct target target_mpich = {
     .name = "mpich",
     .what = "MPICH's algorithm of each collective, by size and group",
+    .runner = "mpich",
     .check_environment = mpich_check_environment,
     .candidates = mpich_candidates,
     .default_choice = mpich_default_choice,
@@ -173,6 +175,7 @@ const struct target target_mpich = {
 const struct target target_mpich_aa = {
     .name = "mpich-aa",
     .what = "self-test: MPICH's default against itself, where every proposed line is false",
+    .runner = "mpich",
     .check_environment = mpich_check_environment,
     .candidates = self_test_candidates,
     .default_choice = mpich_default_choice,

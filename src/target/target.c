@@ -1,12 +1,14 @@
 /* target.c - the libraries that can be tuned. A new one is one more line here. */
 #include "target.h"
 
+#include "engine_internal.h"
 #include "mpich_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct target *const targets[] = {&target_mpich, &target_mpich_aa, NULL};
+static const struct target *const targets[] = {&target_mpich, &target_engine, &target_mpich_aa,
+                                               NULL};
 
 const struct target *const *target_all(void)
 {

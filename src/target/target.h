@@ -35,8 +35,9 @@ struct emitted_file {
 };
 
 struct target {
-    const char *name; /* as the user writes it: "mpich" */
-    const char *what; /* one sentence */
+    const char *name;   /* as the user writes it: "mpich" */
+    const char *what;   /* one sentence */
+    const char *runner; /* the library that a job opens to measure it: "mpich" */
 
     /* Is something set in the environment that would win over the emitted files, so that nothing
      * could be proven? The error names it. */

@@ -18,7 +18,7 @@ two() {
 }
 
 two -b 8 -e 8
-[ "$status" = 1 ] && skip_all "fewer than two cores"
+grep -q "usable core" "$work/err" && skip_all "fewer than two cores"
 "$CCLTUNE" version | grep -q 'MPI *MPICH' || skip_all "not built with MPICH"
 
 # ---- the table ----
@@ -26,7 +26,8 @@ two -b 8 -e 8
 two -b 8 -e 64 -n 5
 expect "two ranks" 0 out '^# Out of bounds values : 0 OK$'
 ok "nothing on standard error" [ ! -s "$work/err" ]
-ok "columns as nccl-tests has them" diff - <(sed -n 's/^# *\(size .*\)/\1/p' "$work/out" | tr -s ' ') \
+ok "columns as nccl-tests has them" \
+    diff - <(sed -n 's/^# *\(size .*\)/\1/p' "$work/out" | tr -s ' ') \
     <<<"size count type redop root time algbw busbw #wrong time algbw busbw #wrong"
 ok "their units" diff - <(sed -n 's/^# *\((B) .*\)/\1/p' "$work/out" | tr -s ' ') \
     <<<"(B) (elements) (us) (GB/s) (GB/s) (us) (GB/s) (GB/s)"
@@ -107,12 +108,13 @@ ok "standard output on a full disk is an error" [ "$status" != 0 ]
 sane() {
     awk -F, '/^size/ { next }
              { rows++; if ($9 != 0 || ($13 != 0 && $13 != "")) bad = bad "\n" $0 }
-             END { if (rows < '"$1"' || bad) { print rows " rows, wrong:" bad; exit 1 } }' "$work/out"
+             END { if (rows < least || bad) { print rows " rows, wrong:" bad; exit 1 } }' \
+        least="$1" "$work/out"
 }
 for type in int8 uint8 int32 uint32 int64 uint64 float double; do
     for op in sum prod min max; do
         # shellcheck disable=SC2086
-        two $all_collectives -d $type -o $op -b 0 -e 2000 -f 9 -n 2 --format csv
+        ranks 2 $all_collectives -d $type -o $op -b 0 -e 2000 -f 9 -n 2 --format csv
         expect "2 ranks, $type $op" 0
         ok "... right everywhere" sane 18
     done
@@ -193,11 +195,14 @@ an MPI count ends at 2147483647|-b 1T -e 1T
 holds 1 such groups? of the 2 wanted|--group a=1x2*2
 expected NAME=HOSTSxRANKS|--group a=1x2x
 END
-run "$MPIEXEC" -n 3 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$CCLTUNE" bench -e 8
+one_core=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+run "$MPIEXEC" -n 3 taskset -c "$one_core" "$CCLTUNE" bench -e 8
 expect "more ranks than cores" 1 err '3 ranks on a host with 1 usable core.*--oversubscribe'
 ok "... is said once" [ "$(grep -c '^ccltune' "$work/err")" = 1 ]
-run bash -c "ulimit -v 1500000; '$MPIEXEC' -n 2 '$CCLTUNE' bench -b 1G -e 1G"
-expect "more memory than there is" 4 err 'no memory for two buffers of 1073741824 bytes'
+if [[ $BUILD != *address* ]]; then # whose runtime takes more than that
+    run bash -c "ulimit -v 1500000; '$MPIEXEC' -n 2 '$CCLTUNE' bench -b 1G -e 1G"
+    expect "more memory than there is" 4 err 'no memory for two buffers of 1073741824 bytes'
+fi
 
 # ---- launchers ----
 
@@ -205,6 +210,7 @@ run bash -c "'$MPIEXEC' -n 2 '$CCLTUNE' bench -e 16 <&-"
 expect "standard input closed" 0 out '^ +16 +4 +float'
 run "$MPIEXEC" -l -n 2 "$CCLTUNE" bench -e 16
 expect "a launcher that prefixes lines" 0 out '^\[0\] +16 +4 +float'
+ok "... each once" eval '! grep -E "\[0\].*\[0\]" "$work/out"'
 if [[ $MPIEXEC != *openmpi* ]] && command -v mpiexec.openmpi >/dev/null; then
     # Where the sandbox forbids what Open MPI needs, its launcher fails by itself.
     if mpiexec.openmpi -n 2 true 2>/dev/null; then
@@ -215,7 +221,7 @@ if [[ $MPIEXEC != *openmpi* ]] && command -v mpiexec.openmpi >/dev/null; then
                 "Open MPI's mpiexec, which says 2 ranks .*MPICH.* sees 1: .*mpiexec.mpich"
             ok "... is said once" [ "$(grep -c '^ccltune' "$work/err")" = 1 ]
         done
-        run "$CCLTUNE" tune --launch "mpiexec.openmpi --allow-run-as-root -n 2" --coll allreduce -e 64
+        run "$CCLTUNE" tune --launch "mpiexec.openmpi --allow-run-as-root -n 2" --coll reduce
         expect "tune --launch of another MPI" 3 err \
             "Open MPI's mpiexec, which says 2 ranks .*MPICH.* sees 1: .*mpiexec.mpich"
         ok "... is said once" [ "$(grep -c '^ccltune' "$work/err")" = 1 ]

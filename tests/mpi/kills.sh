@@ -1,12 +1,15 @@
 #!/bin/bash
-# kill -9 of any process of `ccltune tune`, at any moment: nothing is left behind, what was measured
-# is in the journal, and --resume finishes without measuring any of it again. Then a rank that stops,
-# and Ctrl-C. Prints TAP.
+# kill -9 of any process of `ccltune tune`, at any moment: nothing is left behind, what was
+# measured is in the journal, and --resume finishes without measuring any of it again. Then a rank
+# that stops, and Ctrl-C. Prints TAP.
 #
-#   kills.sh [COUNT [SEED]]     how many kills (default 20); the seed chooses victims and moments
+#   kills.sh [COUNT [SEED]]     how many kills; the seed chooses victims and moments
+#
+# Without COUNT there are 20, or fewer (but 6) where a loaded machine makes them last for minutes.
 . "$(dirname "$0")/../lib.sh"
 : "${MPIEXEC:?}"
 count=${1:-20}
+patience=$([ $# = 0 ] && echo 150 || echo 3000) # seconds
 seed=${2:-1}
 
 "$CCLTUNE" version | grep -q 'MPI *MPICH' || skip_all "not built with MPICH"
@@ -74,6 +77,8 @@ killed=0
 done_anyway=0
 resumed=0
 for i in $(seq "$count"); do
+    [ $SECONDS -gt "$patience" ] && [ "$i" -gt 6 ] && break
+    made=$i
     draw 5
     victim=${victims[drawn]}
     draw 2000
@@ -124,8 +129,8 @@ for i in $(seq "$count"); do
     fi
     rm -rf "$out"
 done
-echo "# $count kills: $killed hit, $done_anyway found nobody, $resumed resumed to the end"
-ok "most kills hit somebody" [ $((killed * 2)) -ge "$count" ]
+echo "# $made kills: $killed hit, $done_anyway found nobody, $resumed resumed to the end"
+ok "most kills hit somebody" [ $((killed * 2)) -ge "$made" ]
 
 # ---- ranks started by the user ----
 
@@ -141,6 +146,7 @@ for victim in mpiexec hydra_pmi_proxy rank0 rank1; do
     "$MPIEXEC" -n 2 "$CCLTUNE" tune --oversubscribe --coll allreduce -b 64 -e 4K -f 2 --budget 6 \
         --out "$work/direct" --fresh </dev/null >"$work/out" 2>"$work/err" &
     launcher=$!
+    disown $launcher # bash need not tell of its end
     sleep 0.8
     case $victim in
     mpiexec) pid=$launcher ;;
@@ -149,7 +155,6 @@ for victim in mpiexec hydra_pmi_proxy rank0 rank1; do
     esac
     ok "a $victim of mpiexec ccltune tune is killed" kill -9 "$pid"
     ok "... nothing is left within 15 s" none_left 15
-    wait $launcher 2>/dev/null
     ok "... the journal is valid" valid_lines "$work/direct/journal.jsonl"
 done
 
@@ -183,11 +188,12 @@ ended "Ctrl-C: it ends" 10 $supervisor
 ran=Ctrl-C
 expect "... with 130, and says how to continue" 130 out 'stopped: continue with --resume'
 ok "... leaves nothing" none_left 5
-ok "... result.json says that it was interrupted" grep -q '"interrupted": *true' "$work/stop/result.json"
+ok "... result.json says that it was interrupted" \
+    grep -q '"interrupted": *true' "$work/stop/result.json"
 ok "... and is JSON" valid_json "$work/stop/result.json"
 ok "... an earlier tuned.env is as it was" [ "$(cat "$work/stop/tuned.env")" = '# an earlier one' ]
 run "$CCLTUNE" verify "$work/stop"
-expect "verify does not take it for a result" 2 err 'stopped: continue it with ccltune tune --resume'
+expect "verify does not take it for a result" 2 err 'stopped: .*tune --resume'
 run "${slow[@]}" --out "$work/stop" --resume
 expect "... --resume finishes it" 0 out 'use it'
 ok "... with all files" grep -q 'made by' "$work/stop/tuned.env"

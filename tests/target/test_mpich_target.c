@@ -101,9 +101,9 @@ static void targets_are_found_by_name(void **state)
     assert_string_equal(target_find("mpich-aa", &error)->name, "mpich-aa");
     assert_null(target_find("mpch", &error));
     assert_int_equal(error.status, EXIT_INPUT);
-    assert_non_null(strstr(error.message, "mpich, mpich-aa"));
+    assert_non_null(strstr(error.message, "mpich, engine, mpich-aa"));
     assert_ptr_equal(target_all()[0], target_find("mpich", &error));
-    assert_null(target_all()[2]);
+    assert_null(target_all()[3]);
 }
 
 /* ---- candidates ---- */
