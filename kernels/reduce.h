@@ -149,8 +149,9 @@ enum { REDUCE_STRIP = 512 }; /* elements: at most 4 KiB of sums */
 #endif
 
 #define REDUCE_LOOP(name, op, element, work, load, store)                                          \
-    static void reduce_##op##_strip_##name(element *to, const unsigned char *const *from,          \
-                                           uint32_t nr_from, uint64_t at, uint32_t count)          \
+    MACHINE_CLONES static void reduce_##op##_strip_##name(                                         \
+        element *to, const unsigned char *const *from, uint32_t nr_from, uint64_t at,              \
+        uint32_t count)                                                                            \
     {                                                                                              \
         work sum[REDUCE_STRIP];                                                                    \
         const element *a = (const element *)(const void *)(from[0] + at);                          \

@@ -43,19 +43,19 @@ static const struct option_row rows[] = {
      NULL},
     {0, NULL, OPTION_HEADING, NULL, "The engine (--library engine)", 0, NULL},
     {0, "algo", OPTION_TEXT, "LIST",
-     "algorithms, all, or file:PATH of a schedule; a table each\n(default: for each size the usual "
-     "one, reading peers' memory on one host: one-shot for short\nmessages, two-shot for long "
-     "allreduces; between hosts doubling, ring, chain, direct)",
+     "algorithms, all, or file:PATH of a schedule; a table each (default: what is usual for the "
+     "size: on one host doubling to 4K, one-shot to 32K, then two-shot for allreduce, and one-shot "
+     "or direct for the others; between hosts doubling, ring, chain and direct)",
      VALUE(algorithms), NULL},
     {0, "proto", OPTION_CHOICE, "simple|ll", "ll: data and flag in one word, for short messages",
      VALUE(protocol), "simple"},
     {0, "channels", OPTION_TEXT, "N", "copies of the algorithm that share the message",
      VALUE(channels), "1"},
     {0, "chunk", OPTION_TEXT, "SIZE",
-     "the largest chunk; longer messages take more loops (default: 128K)", VALUE(chunk), NULL},
+     "the largest chunk; longer messages take more loops (default: 256K)", VALUE(chunk), NULL},
     {0, "slice", OPTION_TEXT, "SIZE",
-     "what is handed on at once (default: half of --chunk, or 64K)", VALUE(slice), NULL},
-    {0, "window", OPTION_TEXT, "N", "slots of a connection", VALUE(window), "4"},
+     "what is handed on at once (default: a part of --chunk, or 64K)", VALUE(slice), NULL},
+    {0, "window", OPTION_TEXT, "N", "slots of a connection", VALUE(window), "8"},
     {0, "levels", OPTION_TEXT, "HOSTSxRANKS",
      "for hierarchical algorithms (default: as the group lies on hosts)", VALUE(levels), NULL},
     {0, "transport", OPTION_TEXT, "NAME",
@@ -107,9 +107,9 @@ static const struct option_command page = {
     "  mpiexec -n 4 ccltune bench --group tp=1x2*2          two groups of two at once\n"
     "  mpiexec -n 2 ccltune bench --library engine,mpich    our engine beside MPICH\n"
     "  mpiexec -n 4 ccltune bench --library engine --algo all -d bfloat16\n"
-    "Collectives: allreduce, reduce-scatter, all-gather, broadcast, reduce, all-to-all; with the\n"
-    "engine also gather, scatter, send-recv (NCCL's, nccl-tests' and MPI's spellings are "
-    "accepted).\n",
+    "Collectives: allreduce, reduce-scatter, all-gather, broadcast, reduce,\n"
+    "all-to-all; with the engine also gather, scatter, send-recv (NCCL's,\n"
+    "nccl-tests' and MPI's spellings are accepted).\n",
     rows};
 
 static int check(const struct bench_options *options, struct error *error)

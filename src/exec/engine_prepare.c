@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define FILE_PREFIX "file:"
-#define CHUNK_USUAL (128ULL << 10) /* bytes */
+#define CHUNK_USUAL (256ULL << 10) /* bytes */
 
 /* ---- the schedule ---- */
 

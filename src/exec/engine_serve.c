@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SPINS_BEFORE_YIELD 20000
+#define SPINS_BEFORE_YIELD 2000 /* some 0.1 ms: the peer may wait for this core */
 #define SPINS_PER_LOOK     1024 /* at the clock */
 
 static double now(void)

@@ -97,7 +97,8 @@ static void write_sends(FILE *to, const struct plan *plan, const struct plan_op 
 static void write_operation(FILE *to, const struct plan *plan, uint32_t index)
 {
     const struct plan_op *op = &plan->ops[index];
-    fprintf(to, "    %3" PRIu32 "  %-9s", index, kinds[op->kind]);
+    int width = op->kind == PLAN_LOOP ? 0 : 9; /* alone on its line */
+    fprintf(to, "    %3" PRIu32 "  %-*s", index, width, kinds[op->kind]);
     if (op->kind == PLAN_NEXT || op->kind == PLAN_END || op->kind == PLAN_REPEAT) {
         fprintf(to, "  back to %" PRIu32, op->u.jump.to);
         if (op->kind == PLAN_REPEAT) {

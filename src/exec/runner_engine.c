@@ -14,6 +14,7 @@
 #define CHANNELS_MOST 64
 #define WINDOW_MOST   64
 #define SLICE_MOST    (64U << 20) /* bytes */
+#define WINDOW_USUAL  8
 #define SLICE_USUAL   (64U << 10)
 #define TABLE_MOST    (16U << 20) /* bytes of a table's file */
 
@@ -191,7 +192,7 @@ static void complete(struct settings *settings)
 {
     struct engine_choice *choice = &settings->choice;
     choice->channels = choice->channels ? choice->channels : 1;
-    choice->window = choice->window ? choice->window : 4;
+    choice->window = choice->window ? choice->window : WINDOW_USUAL;
     if (!choice->slice_bytes) {
         uint64_t pieces = choice->window / 2;
         uint64_t slice =
@@ -229,14 +230,15 @@ static const struct {
     const char *algorithm;
 } usual[] = {
     /* the first that can serve a call; direct ones are left out where memory is not shared */
-    {COLL_ALLREDUCE, 16 << 10, "one-shot"},        {COLL_ALLREDUCE, UINT64_MAX, "two-shot"},
-    {COLL_ALLREDUCE, 16 << 10, "doubling"},        {COLL_ALLREDUCE, UINT64_MAX, "ring"},
-    {COLL_REDUCE_SCATTER, UINT64_MAX, "one-shot"}, {COLL_REDUCE_SCATTER, UINT64_MAX, "ring"},
-    {COLL_ALL_GATHER, UINT64_MAX, "one-shot"},     {COLL_ALL_GATHER, UINT64_MAX, "ring"},
-    {COLL_BROADCAST, UINT64_MAX, "one-shot"},      {COLL_BROADCAST, UINT64_MAX, "chain"},
-    {COLL_REDUCE, UINT64_MAX, "one-shot"},         {COLL_REDUCE, UINT64_MAX, "chain"},
-    {COLL_ALL_TO_ALL, UINT64_MAX, "direct"},       {COLL_GATHER, UINT64_MAX, "direct"},
-    {COLL_SCATTER, UINT64_MAX, "direct"},          {COLL_SEND_RECV, UINT64_MAX, "direct"},
+    {COLL_ALLREDUCE, 4 << 10, "doubling"},     {COLL_ALLREDUCE, 32 << 10, "one-shot"},
+    {COLL_ALLREDUCE, UINT64_MAX, "two-shot"},  {COLL_ALLREDUCE, 16 << 10, "doubling"},
+    {COLL_ALLREDUCE, UINT64_MAX, "ring"},      {COLL_REDUCE_SCATTER, UINT64_MAX, "one-shot"},
+    {COLL_REDUCE_SCATTER, UINT64_MAX, "ring"}, {COLL_ALL_GATHER, UINT64_MAX, "one-shot"},
+    {COLL_ALL_GATHER, UINT64_MAX, "ring"},     {COLL_BROADCAST, UINT64_MAX, "one-shot"},
+    {COLL_BROADCAST, UINT64_MAX, "chain"},     {COLL_REDUCE, UINT64_MAX, "one-shot"},
+    {COLL_REDUCE, UINT64_MAX, "chain"},        {COLL_ALL_TO_ALL, UINT64_MAX, "direct"},
+    {COLL_GATHER, UINT64_MAX, "direct"},       {COLL_SCATTER, UINT64_MAX, "direct"},
+    {COLL_SEND_RECV, UINT64_MAX, "direct"},
 };
 
 static bool can_serve(struct engine_state *state, const struct exec_group *group,

@@ -181,8 +181,7 @@ static void connect_channel(struct thread_run *run, uint32_t channel)
 
 /* ---- Calls ---- */
 
-static void make_call(struct thread_run *run, uint32_t rank, uint32_t channel,
-                      struct thread_channel *mine)
+static void make_call(struct thread_run *run, uint32_t channel, struct thread_channel *mine)
 {
     const struct thread_request *request = &run->request;
     struct plan *plan = &mine->plan;
@@ -217,7 +216,6 @@ static void make_call(struct thread_run *run, uint32_t rank, uint32_t channel,
         lane->sources = arena_alloc(&run->arena, plan->most_receives + 1, sizeof *lane->sources);
         lane->targets = arena_alloc(&run->arena, plan->most_sends + 1, sizeof *lane->targets);
     }
-    (void)rank;
 }
 
 /* A buffer of a rank, as its peers see it in this process: the same address. */
@@ -315,7 +313,7 @@ static int make_run(struct thread_run *run, struct error *error)
     for (uint32_t c = 0; c < request->channels; c++) {
         connect_channel(run, c);
         for (uint32_t r = 0; r < run->layout.ranks; r++) {
-            make_call(run, r, c, &run->ranks[r].channels[c]);
+            make_call(run, c, &run->ranks[r].channels[c]);
         }
         for (uint32_t r = 0; r < run->layout.ranks; r++) {
             aim(run, r, PLAN_SCRATCH, c);

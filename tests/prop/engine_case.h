@@ -329,6 +329,18 @@ static int case_check_rank(const struct engine_case *c, const struct case_rank *
     return 0;
 }
 
+/* Sums are added up in one order: all ranks get the same bits. */
+static int case_check_same(const struct engine_case *c, const struct case_rank *a,
+                           const struct case_rank *b, char *why, size_t size)
+{
+    if (c->request.collective == COLL_ALLREDUCE &&
+        memcmp(a->out, b->out, c->how.count * plan_type_bytes(c->how.type)) != 0) {
+        snprintf(why, size, "ranks hold sums of different bits");
+        return -1;
+    }
+    return 0;
+}
+
 static void case_describe(const struct engine_case *c, char *text, size_t size)
 {
     const struct sched_request *request = &c->request;
@@ -358,7 +370,8 @@ static int case_calls(const struct engine_case *c, struct thread_run *run, struc
             return -1;
         }
         for (uint32_t r = 0; r < c->request.ranks; r++) {
-            if (case_check_rank(c, &ranks[r], r, why, size)) {
+            if (case_check_rank(c, &ranks[r], r, why, size) ||
+                case_check_same(c, &ranks[0], &ranks[r], why, size)) {
                 return -1;
             }
         }
