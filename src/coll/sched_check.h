@@ -21,8 +21,8 @@ enum sched_fault {
     FAULT_UNMATCHED,    /* a message nobody takes, or more slices than expected */
     FAULT_DEADLOCK,
     FAULT_RACE,
-    FAULT_OVERRUN,      /* slot reused before it is freed, or a scratch copy */
-    FAULT_UNREAD        /* uninitialised chunk read */
+    FAULT_OVERRUN, /* slot reused before it is freed, or a scratch copy */
+    FAULT_UNREAD   /* uninitialised chunk read */
 };
 
 struct sched_check_options {

@@ -103,7 +103,7 @@ static size_t closed_forms(uint64_t n, struct closed_form forms[FORMS_MOST])
     uint64_t e = n - p;         /* folded */
     uint64_t folds = e > 0;
     uint64_t chain = lg + 2 * folds; /* handing over and back are two steps more */
-    uint64_t inner = n < 4 ? m : 3; /* messages of the busiest in a tree, both ways */
+    uint64_t inner = n < 4 ? m : 3;  /* messages of the busiest in a tree, both ways */
     const struct closed_form all[] = {
         {"ring", COLL_ALLREDUCE, 2 * m, 2 * n * m, 2 * n * m, 2 * m, n * m},
         {"ring", COLL_REDUCE_SCATTER, m, n * m, n * m, m, n * m},

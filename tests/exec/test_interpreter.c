@@ -156,7 +156,7 @@ static void serve(struct pair *pair)
 static struct schedule make_schedule(const char *row, enum collective collective)
 {
     struct error error = ERROR_NONE;
-    struct schedule schedule;
+    struct schedule schedule = {.name = row};
     struct sched_request request = {.collective = collective, .ranks = 2};
     const struct algorithm *algorithm = algorithm_find(row, &error);
     if (!algorithm || sched_make(algorithm, &request, &schedule, &error)) {

@@ -15,7 +15,7 @@ echo 'int main(void){return 0;}' | "${CC:-gcc}" -fsanitize=thread -x c - -o "$wo
     "$work/probe" || skip_all "no thread sanitizer here"
 
 ok "built with the thread sanitizer" build thread-nompi
-run env TSAN_OPTIONS=exitcode=66 "build/thread-nompi/$test"
+RUN_LIMIT=1500 run env TSAN_OPTIONS=exitcode=66 "build/thread-nompi/$test"
 expect "no race in any plan" 0
 ok "nothing was reported" sh -c "! grep -q 'WARNING: ThreadSanitizer' '$work/out' '$work/err'"
 

@@ -74,17 +74,16 @@ clean() {
 # ---- kills ----
 
 killed=0
-done_anyway=0
+missed=0
 resumed=0
-for i in $(seq "$count"); do
-    [ $SECONDS -gt "$patience" ] && [ "$i" -gt 6 ] && break
-    made=$i
+while [ $killed -lt "$count" ] && [ $missed -lt $((count + 5)) ]; do
+    [ $SECONDS -gt "$patience" ] && [ $killed -ge 6 ] && break
     draw 5
     victim=${victims[drawn]}
     draw 2000
     moment=$drawn # milliseconds: from before the first launch to about the end
-    [ $((i % 4)) = 0 ] && moment=$((moment / 10)) # while things start
-    out=$work/kill$i
+    [ $((killed % 4)) = 3 ] && moment=$((moment / 10)) # while things start
+    out=$work/kill
     "${tune[@]}" --out "$out" </dev/null >"$work/out" 2>"$work/err" &
     supervisor=$!
     sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
@@ -96,13 +95,16 @@ for i in $(seq "$count"); do
         kill -0 $supervisor 2>/dev/null || break
         sleep 0.02
     done
-    what="kill $i: $victim at $moment ms"
-    if [ -z "$pid" ]; then
-        done_anyway=$((done_anyway + 1))
-    else
-        killed=$((killed + 1))
+    if [ -z "$pid" ]; then # it was done before
+        missed=$((missed + 1))
+        kill $supervisor 2>/dev/null
+        wait $supervisor 2>/dev/null
+        rm -rf "$out"
+        continue
     fi
-    if [ "$victim" = ccltune ] && [ -n "$pid" ]; then
+    killed=$((killed + 1))
+    what="kill $killed: $victim at $moment ms"
+    if [ "$victim" = ccltune ]; then
         wait $supervisor 2>/dev/null
         ok "$what: nothing is left within 15 s" none_left 15
     else
@@ -129,8 +131,8 @@ for i in $(seq "$count"); do
     fi
     rm -rf "$out"
 done
-echo "# $made kills: $killed hit, $done_anyway found nobody, $resumed resumed to the end"
-ok "most kills hit somebody" [ $((killed * 2)) -ge "$made" ]
+echo "# $killed kills ($missed more came too late), $resumed resumed to the end"
+ok "there were kills" [ "$killed" -ge $((count < 6 ? count : 6)) ]
 
 # ---- ranks started by the user ----
 
