@@ -88,10 +88,10 @@ done <<END
 4 25 $every -b 320224 -e 320224 -d double -o max --levels 2x2 --channels 3 --proto ll
 4 24 allreduce reduce_scatter -b 0 -e 40028 -f 10007 -d int8 -o min --levels 2x2
 7 25 $every -b 280196 -e 280196 -d float -o avg
-7 6 allreduce -b 0 -e 10007 -f 10007 -d uint8 --channels 2
-7 8 reduce bcast -b 0 -e 40028 -f 10007 --root 3
+7 12 allreduce -b 0 -e 1 -d uint8 --channels 2
+7 8 reduce bcast -b 40028 -e 40028 --root 3
 END
-engine 3 allreduce alltoall --algo all -b 1000012 -e 1000012 -n 1 --format csv --chunk 20K
+engine 3 allreduce alltoall --algo all -b 300012 -e 300012 -n 1 --format csv --chunk 20K
 expect "messages of many loops" 0
 ok "... right everywhere" sane 9
 engine 2 -b 4000012 -e 4000012 -n 2 --algo all --format csv --channels 2
