@@ -335,7 +335,7 @@ static int verify_table(const struct verify_options *options, const struct decis
         return (int)error->status;
     }
     if (table->nr_rows == 0) {
-        printf("%s promises nothing: the default was already best, and tuned.env sets nothing\n",
+        printf("%s promises nothing: nothing was proven there, and tuned.env sets nothing\n",
                directory);
         return EXIT_OK;
     }

@@ -92,10 +92,11 @@ static int read_line(struct journal *journal, const char *text, size_t length, s
             if (!there || !json_is_equal(value, there)) {
                 char *a = there ? json_to_text(there, 0) : strdup("nothing");
                 char *b = json_to_text(value, 0);
-                result = error_set(error, EXIT_INPUT,
-                                   "%s: its measurements are of something else: %s was %s, now "
-                                   "it is %s; use another --out, or start anew with --fresh",
-                                   name, key, a, b);
+                result =
+                    error_set(error, EXIT_INPUT,
+                              "%s: its measurements are of something else: %s was %.120s, "
+                              "now it is %.120s; use another --out, or start anew with --fresh",
+                              name, key, a, b);
                 free(a);
                 free(b);
             }

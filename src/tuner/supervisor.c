@@ -164,9 +164,16 @@ static int fail_start(struct supervisor *supervisor, const char *what, struct er
     return -1;
 }
 
+/* Once a job has started, others of its kind take about as long. */
+static double hello_patience(const struct supervisor *supervisor)
+{
+    double usual = fmax(supervisor->options.timeout, 20 * supervisor->startup);
+    return supervisor->first_hello ? fmin(usual, HELLO_SECONDS) : HELLO_SECONDS;
+}
+
 static int await_connection(struct supervisor *supervisor, const char *token, struct error *error)
 {
-    double deadline = wire_now() + HELLO_SECONDS;
+    double deadline = wire_now() + hello_patience(supervisor);
     while (wire_now() < deadline) {
         if (stop_wanted(supervisor)) {
             return error_set(error, EXIT_STOPPED, "stopped");
@@ -181,14 +188,14 @@ static int await_connection(struct supervisor *supervisor, const char *token, st
         }
         usleep(1000);
     }
-    return fail_start(supervisor, "nothing was heard for a minute", error);
+    return fail_start(supervisor, "nothing was heard in time", error);
 }
 
 static int await_hello(struct supervisor *supervisor, struct error *error)
 {
     struct json *message;
     supervisor->heard = supervisor->beat = supervisor->progress = wire_now();
-    switch (wait_message(supervisor, HELLO_SECONDS, &message)) {
+    switch (wait_message(supervisor, hello_patience(supervisor), &message)) {
     case EVENT_MESSAGE:
         break;
     case EVENT_STOPPED:
