@@ -194,5 +194,5 @@ const struct algorithm algorithm_direct = {
     .shape = shape_plain,
     .emit = direct_emit,
     .role = direct_role,
-    .order = "the next position's first, round to the one before, then the own",
+    .order = "ascending positions; the same on all ranks",
 };

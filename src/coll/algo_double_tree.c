@@ -77,5 +77,5 @@ const struct algorithm algorithm_double_tree = {
     .shape = double_tree_shape,
     .emit = double_tree_emit,
     .role = double_tree_role,
-    .order = "children first, then the own; the same on all ranks",
+    .order = "a parent with its children, in ascending positions; the same on all ranks",
 };

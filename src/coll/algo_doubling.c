@@ -104,5 +104,5 @@ const struct algorithm algorithm_doubling = {
     .shape = shape_plain,
     .emit = doubling_emit,
     .role = doubling_role,
-    .order = "own block + partner's block; equal on all ranks, since addition commutes",
+    .order = "the lower block + the higher one; the same on all ranks",
 };

@@ -111,5 +111,5 @@ const struct algorithm algorithm_one_shot = {
     .shape = one_shot_shape,
     .emit = one_shot_emit,
     .role = one_shot_role,
-    .order = "the next position's first, round to the one before, then the own",
+    .order = "ascending positions; the same on all ranks",
 };

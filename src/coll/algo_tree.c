@@ -156,5 +156,5 @@ const struct algorithm algorithm_tree = {
     .shape = tree_shape,
     .emit = tree_emit,
     .role = tree_request_role,
-    .order = "children first, then the own; the same on all ranks",
+    .order = "a parent with its children, in ascending positions; the same on all ranks",
 };

@@ -47,5 +47,5 @@ const struct algorithm algorithm_two_shot = {
     .shape = two_shot_shape,
     .emit = two_shot_emit,
     .role = role_same,
-    .order = "chunk c: position c + 1 round to c - 1, then c; the same on all ranks",
+    .order = "ascending positions; the same on all ranks",
 };
