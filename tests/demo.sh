@@ -16,7 +16,7 @@ beside() { # LAUNCHER DIRECTORY: times by size
     (
         . "$2/tuned.env"
         . "$2/engine/tuned.env"
-        $1 -n 2 "$ccltune" bench --library mpich,engine --buffers plain -b 64 -e 4M -f 4 --iters 50 \
+        $1 -n 2 "$ccltune" bench --library mpich,engine --buffers plain -b 64 -e 4M -f 4 --iters 400 \
             --format csv
     ) | awk -F, '
         $1 == "size" { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -54,7 +54,7 @@ heading "5. The same for our own engine: algorithm, protocol, channels, chunk; 2
 
 heading "6. ... and 4 ranks, which give way to each other where there are fewer cores"
 "$ccltune" tune --target engine --launch "$launcher -n 4" --coll allreduce -b 1K -e 1M -f 32 \
-    --budget 10 --fresh --out "$out/engine-4"
+    --budget 30 --fresh --out "$out/engine-4"
 
 heading "7. Side by side: allreduce, 2 ranks, each with its own tuned.env"
 beside "$launcher" "$out"
