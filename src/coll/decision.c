@@ -47,8 +47,10 @@ static void fill_row_gain(const struct decision_table *table, struct decision_ro
     double lines = table->lines_tested ? (double)table->lines_tested : 1;
     struct interval log_gain =
         stats_signed_rank_interval(means, pairs, 1 - 2 * table->alpha / lines);
-    row->gain = (struct interval){expm1(log_gain.estimate), expm1(log_gain.low),
-                                  expm1(log_gain.high), log_gain.level};
+    /* The points' own bounds hold all at once, so the range gains at least the least of them. */
+    row->gain =
+        (struct interval){expm1(log_gain.estimate), fmax(expm1(log_gain.low), row->least_low),
+                          expm1(log_gain.high), log_gain.level};
     free(means);
 }
 
