@@ -219,7 +219,7 @@ in_dev_shm() {
     ls /dev/shm | grep -Ev '^(mpich|ucx)' | sort
 }
 in_dev_shm >"$work/before"
-for words in "1 -b 8 -e 8" "2 --algo ring -b 1M -e 1M" "2 -b 64K -e 64K --transport mpi"; do
+for words in "1 -b 8 -e 128 -f 2" "2 --algo ring -b 1M -e 1M" "2 -b 64K -e 64K --transport mpi"; do
     # shellcheck disable=SC2086
     hurt STOP $words
     expect "a rank stopped by SIGSTOP: $words" 4 err 'rank [01] has stopped: '
